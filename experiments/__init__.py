@@ -1,0 +1,1 @@
+"""Studies, runs, metrics and people: pages, charts and REST."""

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class RunState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Worker(models.Model):
+    """One slot that runs one run at a time: a Celery process with its CPU threads or its GPU."""
+
+    name = models.CharField(max_length=200, unique=True)
+    host = models.CharField(max_length=200)
+    device = models.CharField(max_length=100)
+    threads = models.IntegerField(default=1)
+    started = models.DateTimeField()
+    heartbeat = models.DateTimeField(db_index=True)
+    rounds_per_second = models.FloatField(default=0)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Run(models.Model):
+    """One resolved spec with one seed. `hash` is its identity; a done run is never changed."""
+
+    hash = models.CharField(max_length=64)
+    cell = models.CharField(max_length=64, db_index=True)
+    spec = models.JSONField()
+    seed = models.BigIntegerField()
+    state = models.CharField(max_length=16, choices=RunState.choices, default=RunState.QUEUED)
+    rounds_done = models.IntegerField(default=0)
+    rounds_total = models.IntegerField()
+    engine = models.CharField(max_length=16, blank=True)
+    provenance = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    worker = models.ForeignKey(Worker, models.SET_NULL, null=True, blank=True, related_name="runs")
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    started = models.DateTimeField(null=True, blank=True)
+    finished = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
+            models.CheckConstraint(
+                condition=Q(state=RunState.RUNNING, lease_token__isnull=False, lease_until__isnull=False)
+                | (~Q(state=RunState.RUNNING) & Q(lease_token__isnull=True, lease_until__isnull=True)),
+                name="run_lease_exactly_while_running",
+            ),
+            models.UniqueConstraint(
+                fields=["hash"], condition=Q(state__in=["queued", "running", "done"]), name="run_live_hash_once"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(state="queued"), name="run_queued"),
+            models.Index(fields=["lease_until"], condition=Q(state="running"), name="run_lease"),
+            models.Index(fields=["hash"], name="run_hash"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"
+
+
+class Attempt(models.Model):
+    """One try at a run: who, when, and how it ended."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="attempts")
+    number = models.IntegerField()
+    token = models.UUIDField(unique=True)
+    worker = models.CharField(max_length=200)
+    started = models.DateTimeField()
+    ended = models.DateTimeField(null=True, blank=True)
+    outcome = models.CharField(max_length=16, blank=True)
+    reason = models.TextField(blank=True)
+    checkpoint = models.TextField(blank=True)
+    checkpoint_round = models.IntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="attempt_number_once")]

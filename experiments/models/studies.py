@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from experiments.models.runs import Run
+
+
+class Device(models.TextChoices):
+    CPU = "cpu", "CPU"
+    GPU = "gpu", "GPU"
+
+
+class Study(models.Model):
+    """What a person launches: a list of blocks, as written, and the runs they expand to."""
+
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    tags = ArrayField(models.CharField(max_length=50), default=list, blank=True)
+    blocks = models.JSONField()
+    origin = models.CharField(max_length=64, default="own")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="studies")
+    priority = models.IntegerField(default=0)
+    requires = models.CharField(max_length=8, choices=Device.choices, default=Device.CPU)
+    paused = models.BooleanField(default=False)
+    created = models.DateTimeField(auto_now_add=True)
+    runs = models.ManyToManyField(Run, through="Membership", related_name="studies")
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "studies"
+        constraints = [models.CheckConstraint(condition=models.Q(requires__in=Device.values), name="study_device_known")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A run belongs to every study that asked for it; `position` is its place in the study's grid."""
+
+    pk = models.CompositePrimaryKey("study_id", "run_id")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="memberships")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="memberships")
+    position = models.IntegerField()
+    reused = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["position"]

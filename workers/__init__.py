@@ -1,0 +1,1 @@
+"""Compute: specs, catalog, engine and its components. Nothing below `tasks.py` knows Django."""

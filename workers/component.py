@@ -1,0 +1,198 @@
+"""What a component file declares. Pure facts only: torch, flwr and ray are imported inside `build`."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from workers.errors import Problem
+
+if TYPE_CHECKING:
+    import torch
+
+    from workers.engine.method import Method, MethodContext
+    from workers.engine.optimizer import StackedOptimizer
+    from workers.spec import RunSpec
+
+Kind = Literal["dataset", "model", "partition", "strategy", "optimizer"]
+Shape = tuple[int, ...]
+
+
+class Parameters(BaseModel):
+    """Typed, bounded, frozen parameters of a component; `name` says which component."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        protected_namespaces=(),
+        use_attribute_docstrings=True,
+    )
+
+    name: str
+
+
+class DatasetParameters(Parameters):
+    normalise: str = "default"
+    """Constants applied after scaling to [0, 1]: default, none, or a name the data set declares."""
+
+
+class Component(ABC):
+    """Base of everything in the catalog. Instances are stateless singletons made by discovery."""
+
+    kind: ClassVar[Kind]
+    name: ClassVar[str]
+    label: ClassVar[str]
+    paper: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    Params: ClassVar[type[Parameters]] = Parameters
+
+    @property
+    def summary(self) -> str:
+        return (type(self).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        """What makes this component impossible in that spec; paths are the spec's own."""
+        return ()
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What is known of a data set without loading it."""
+
+    shape: Shape
+    classes: int
+    train: int
+    test: int
+    natural_clients: int | None = None
+    class_names: tuple[str, ...] = ()
+
+    @property
+    def is_image(self) -> bool:
+        return len(self.shape) == 3
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A loaded data set: images as uint8 or float in [0, 1] (channel first), features as float32, labels as int64.
+
+    `client` names the natural client of each training sample (sorted ids give the client order).
+    A data set without a test set of its own has a `test_x` of length 0.
+    """
+
+    train_x: np.ndarray
+    train_y: np.ndarray
+    test_x: np.ndarray
+    test_y: np.ndarray
+    client: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """(x - mean) / std per channel, after scaling to [0, 1]."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+class Dataset(Component):
+    kind: ClassVar[Kind] = "dataset"
+    Params: ClassVar[type[DatasetParameters]] = DatasetParameters
+    licence: ClassVar[str] = ""
+    normalisations: ClassVar[dict[str, Normalisation]] = {}
+
+    @abstractmethod
+    def facts(self, params: Any) -> DatasetFacts: ...
+
+    @abstractmethod
+    def load(self, params: Any) -> Arrays: ...
+
+    @abstractmethod
+    def checksum(self, params: Any) -> str:
+        """Identifies the content; part of a run's identity."""
+
+    def available(self, params: Any) -> str | None:
+        """None where it can be loaded now, otherwise what to do."""
+        return None
+
+    def normalisation(self, choice: str) -> Normalisation | None:
+        return None if choice == "none" else self.normalisations.get(choice)
+
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        choice = getattr(spec.dataset, "normalise", "default")
+        known = ["default", "none", *sorted(set(self.normalisations) - {"default"})]
+        if choice not in known:
+            yield Problem("dataset.normalise", f"Unknown: {choice}. Choose one of {', '.join(known)}.")
+
+
+class Model(Component):
+    kind: ClassVar[Kind] = "model"
+
+    @abstractmethod
+    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
+        """Why this model cannot take such data, or None."""
+
+    @abstractmethod
+    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int: ...
+
+    @abstractmethod
+    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
+        """The module, initialised from torch's current default generator."""
+
+    def fits(self, shape: Shape, classes: int, params: Any = None) -> bool:
+        return self.refusal(shape, classes, params or self.Params(name=self.name)) is None
+
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        facts = spec.dataset_facts
+        if reason := self.refusal(facts.shape, facts.classes, spec.model):
+            yield Problem("model", reason)
+
+
+@dataclass(frozen=True)
+class PartitionInput:
+    """All a partition may look at: labels of the training set, number of clients, natural client of each sample."""
+
+    labels: np.ndarray
+    classes: int
+    clients: int
+    natural: np.ndarray | None
+    rng: np.random.Generator = field(repr=False)
+
+
+class Partition(Component):
+    """Every training index goes to exactly one client; the order of a client's indices is the partition's."""
+
+    kind: ClassVar[Kind] = "partition"
+
+    @abstractmethod
+    def split(self, data: PartitionInput, params: Any) -> Sequence[np.ndarray]: ...
+
+
+class Strategy(Component):
+    """A federated method: a Flower server strategy and the local rule its clients follow."""
+
+    kind: ClassVar[Kind] = "strategy"
+    needs_validation: ClassVar[bool] = False
+
+    @abstractmethod
+    def build(self, params: Any, context: MethodContext) -> Method: ...
+
+
+class Optimizer(Component):
+    """A local optimizer whose update acts on parameters stacked over clients and equals torch.optim's."""
+
+    kind: ClassVar[Kind] = "optimizer"
+
+    @abstractmethod
+    def build(self, params: Any) -> StackedOptimizer: ...
+
+
+def elements(shape: Shape) -> int:
+    return math.prod(shape)

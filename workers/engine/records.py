@@ -1,0 +1,32 @@
+"""What the engine hands out: a record per round and a result at the end. No torch in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """One round. Round 0 is the evaluation before training: no `train_loss`, zero bytes.
+
+    `cohort` are the client indices that took part; the shared client of hybrid sharing has index -1.
+    `clients` has per-client numbers by client index (samples, steps, train_loss, accuracy, ...).
+    """
+
+    round: int
+    metrics: Mapping[str, float]
+    cohort: tuple[int, ...] = ()
+    clients: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run: every record, the final parameters by name, and where the numbers came from."""
+
+    history: tuple[RoundRecord, ...]
+    parameters: Mapping[str, np.ndarray]
+    provenance: Mapping[str, Any]

@@ -1,0 +1,51 @@
+"""The errors that people see: one base class, each carrying data that a page or a REST answer can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong, and where: `path` is dotted, as the person wrote it."""
+
+    path: str
+    message: str
+
+    def below(self, prefix: str) -> Problem:
+        return Problem(".".join(part for part in (prefix, self.path) if part), self.message)
+
+
+class TributaryError(Exception):
+    """Base of every error that is shown to a person. The text says what to do."""
+
+    def __init__(self, detail: str, errors: Iterable[Problem] = ()) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        lines = [f"  {error.path}: {error.message}" for error in self.errors]
+        return "\n".join([self.detail, *lines])
+
+
+class SpecError(TributaryError):
+    """A spec or a grid that cannot be run; `errors` lists every problem, each with its path."""
+
+    def __init__(self, errors: Iterable[Problem], detail: str | None = None) -> None:
+        found = tuple(sorted(set(errors)))
+        plural = "problem" if len(found) == 1 else "problems"
+        super().__init__(detail or f"The spec has {len(found)} {plural}.", found)
+
+
+class FederationError(TributaryError):
+    """A federation that cannot be made from its data: too few samples, unreachable minimum size."""
+
+
+class CheckpointError(TributaryError):
+    """A checkpoint that is truncated, damaged or belongs to another run."""
+
+
+class StopRequested(TributaryError):
+    """The run was asked to stop; its last checkpoint is complete."""

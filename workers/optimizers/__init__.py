@@ -1,0 +1,1 @@
+"""One file per component; see `workers.component` for what each declares."""

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from workers.component import Partition, PartitionInput
+
+
+class Iid(Partition):
+    """Shuffle, then cut into equal parts (sizes differ by at most one)."""
+
+    name = "iid"
+    label = "IID"
+
+    def split(self, data: PartitionInput, params: Any) -> Sequence[np.ndarray]:
+        return np.array_split(data.rng.permutation(len(data.labels)), data.clients)

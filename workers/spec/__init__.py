@@ -1,0 +1,19 @@
+"""Specs: one run (`RunSpec`), a grid of them (`expand`), and what makes two of them the same (`canonical_hash`)."""
+
+from workers.spec.grid import Grid, PlannedRun, count_runs, expand
+from workers.spec.identity import canonical_hash, cell_hash
+from workers.spec.paths import flatten, varying_paths
+from workers.spec.runspec import RunSpec, parse_run
+
+__all__ = [
+    "Grid",
+    "PlannedRun",
+    "RunSpec",
+    "canonical_hash",
+    "cell_hash",
+    "count_runs",
+    "expand",
+    "flatten",
+    "parse_run",
+    "varying_paths",
+]

@@ -1,0 +1,160 @@
+"""Grids: lists at any depth are axes, a block is their product, equal runs of several blocks are merged."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workers.errors import Problem, SpecError
+from workers.spec.identity import canonical_hash, cell_hash
+from workers.spec.runspec import RunSpec, parse_run
+
+DEFAULT_LIMIT = 10_000
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    spec: RunSpec
+    hash: str
+    cell: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runs of a study in the order written, each once."""
+
+    runs: tuple[PlannedRun, ...]
+
+    @property
+    def cells(self) -> int:
+        return len({run.cell for run in self.runs})
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One value of a field, and for each resolved path in it the path at which it was written."""
+
+    value: Any
+    written: dict[str, str] = field(default_factory=dict)
+
+
+def expand(blocks: Sequence[Mapping[str, Any]], *, limit: int = DEFAULT_LIMIT) -> Grid:
+    """All runs of the blocks, or a `SpecError` with every problem of every block."""
+    if not isinstance(blocks, list | tuple) or not blocks:
+        raise SpecError([Problem("blocks", "A study needs at least one block.")])
+    problems = [problem for index, block in enumerate(blocks) for problem in block_problems(block, f"blocks.{index}")]
+    if problems:
+        raise SpecError(problems)
+    if (total := sum(count_runs(block) for block in blocks)) > limit:
+        raise SpecError([Problem("blocks", f"The grid has {total:,} runs; the limit is {limit:,}. Narrow an axis.")])
+    return planned(blocks)
+
+
+def planned(blocks: Sequence[Mapping[str, Any]]) -> Grid:
+    runs: dict[str, PlannedRun] = {}
+    problems: set[Problem] = set()
+    for index, block in enumerate(blocks):
+        for variant in variants(with_seeds(block), "", f"blocks.{index}"):
+            try:
+                spec = parse_run(variant.value)
+            except SpecError as error:
+                problems |= {as_written(problem, variant, index) for problem in error.errors}
+                continue
+            run = PlannedRun(spec, canonical_hash(spec), cell_hash(spec))
+            runs.setdefault(run.hash, run)
+    if problems:
+        raise SpecError(problems)
+    return Grid(tuple(runs.values()))
+
+
+def as_written(problem: Problem, variant: Variant, block: int) -> Problem:
+    """The problem at the path where the person wrote the value; a missing field at its parent's path."""
+    parts = problem.path.split(".")
+    for length in range(len(parts), 0, -1):
+        if written := variant.written.get(".".join(parts[:length])):
+            return Problem(".".join([written, *parts[length:]]), problem.message)
+    return problem.below(f"blocks.{block}")
+
+
+def count_runs(block: Mapping[str, Any]) -> int:
+    """The size of a block's product, without expanding it."""
+    return count(with_seeds(block))
+
+
+def count(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return math.prod(count(each) for each in value.values())
+    if isinstance(value, list | tuple):
+        return sum(1 if isinstance(each, list | tuple) else count(each) for each in value)
+    return 1
+
+
+def with_seeds(block: Mapping[str, Any]) -> dict[str, Any]:
+    """`seeds: 5` is seeds 0 to 4; `seeds: [0, 7]` is as given."""
+    fields = dict(block)
+    seeds = fields.pop("seeds", None)
+    if seeds is not None:
+        fields["seed"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    return fields
+
+
+def variants(value: Any, path: str, written: str) -> Iterator[Variant]:
+    """A list inside a list is a value that is itself a list, so it is not an axis."""
+    if isinstance(value, Mapping):
+        keys = list(value)
+        axes = [list(variants(value[key], join(path, key), f"{written}.{key}")) for key in keys]
+        for combination in itertools.product(*axes):
+            places = {path: written} if path else {}
+            for each in combination:
+                places |= each.written
+            yield Variant(dict(zip(keys, (each.value for each in combination), strict=True)), places)
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            place = f"{written}.{index}"
+            if isinstance(each, list | tuple):
+                yield Variant(each, {path: place})
+            else:
+                yield from variants(each, path, place)
+    else:
+        yield Variant(value, {path: written})
+
+
+def join(path: str, key: Any) -> str:
+    return f"{path}.{key}" if path else str(key)
+
+
+def block_problems(block: Any, path: str) -> Iterator[Problem]:
+    if not isinstance(block, Mapping):
+        yield Problem(path, "A block is a mapping of fields.")
+        return
+    yield from seed_problems(block, path)
+    yield from empty_axes({key: value for key, value in block.items() if key != "seeds"}, path)
+
+
+def seed_problems(block: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    seeds = block.get("seeds")
+    if "seeds" in block and "seed" in block:
+        yield Problem(f"{path}.seeds", "Give either seed or seeds, not both.")
+    if seeds is None:
+        return
+    if isinstance(seeds, bool) or not isinstance(seeds, int | list | tuple):
+        yield Problem(f"{path}.seeds", "A number of seeds, or a list of them.")
+    elif not seeds or (isinstance(seeds, int) and not 1 <= seeds <= DEFAULT_LIMIT):
+        yield Problem(f"{path}.seeds", f"Between 1 and {DEFAULT_LIMIT:,} seeds are needed.")
+
+
+def empty_axes(value: Any, path: str) -> Iterator[Problem]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if not isinstance(key, str):
+                yield Problem(f"{path}.{key}", "Field names are text.")
+            yield from empty_axes(each, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        if not value:
+            yield Problem(path, "This axis has no values.")
+        for index, each in enumerate(value):
+            if not isinstance(each, list | tuple):
+                yield from empty_axes(each, f"{path}.{index}")

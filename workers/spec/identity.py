@@ -1,0 +1,43 @@
+"""What makes two runs the same: all that can change a number, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from workers.catalog import load_catalog
+from workers.spec.runspec import RunSpec
+
+
+def canonical_hash(spec: RunSpec) -> str:
+    """Hex SHA-256 over the resolved spec, the data set's checksum and the components' versions, without `engine`."""
+    return digest(identity(spec))
+
+
+def cell_hash(spec: RunSpec) -> str:
+    """The same for all runs that differ only in seed."""
+    without_seed = identity(spec)
+    del without_seed["spec"]["seed"]
+    return digest(without_seed)
+
+
+def identity(spec: RunSpec) -> dict[str, Any]:
+    catalog = load_catalog()
+    dataset = catalog.datasets[spec.dataset.name]
+    return {
+        "spec": spec.model_dump(mode="json", exclude={"engine"}),
+        "data": dataset.checksum(spec.dataset),
+        "versions": {
+            "dataset": dataset.version,
+            "model": catalog.models[spec.model.name].version,
+            "partition": catalog.partitions[spec.partition.name].version,
+            "strategy": catalog.strategies[spec.strategy.name].version,
+            "optimizer": catalog.optimizers[spec.local.optimizer.name].version,
+        },
+    }
+
+
+def digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,188 @@
+"""`RunSpec`: one fully resolved run with one seed, validated against the catalog."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cached_property, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workers.catalog import load_catalog
+from workers.component import DatasetFacts, DatasetParameters, Kind, Parameters
+from workers.errors import Problem, SpecError
+
+CONFIG = ConfigDict(
+    extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True, protected_namespaces=()
+)
+
+
+def choice_of(kind: Kind) -> Any:
+    """A union of all components of that kind, told apart by `name`."""
+    members = [component.Params for component in load_catalog().components[kind].values()]
+    return Annotated[reduce(or_, members), Field(discriminator="name")] if len(members) > 1 else members[0]
+
+
+if TYPE_CHECKING:
+    DatasetChoice = DatasetParameters
+    ModelChoice = PartitionChoice = StrategyChoice = OptimizerChoice = Parameters
+else:
+    DatasetChoice = choice_of("dataset")
+    ModelChoice = choice_of("model")
+    PartitionChoice = choice_of("partition")
+    StrategyChoice = choice_of("strategy")
+    OptimizerChoice = choice_of("optimizer")
+
+
+class Part(BaseModel):
+    model_config = CONFIG
+
+
+class Hybrid(Part):
+    method: Literal["share-disjoint", "unify"] = "share-disjoint"
+    """share-disjoint: every client shares part of its samples. unify: some clients share all of theirs."""
+    ratio: float = Field(0.0, ge=0, le=1)
+    """0 is federated, 1 is centralised."""
+
+
+class Local(Part):
+    epochs: int = Field(1, ge=1, le=10_000)
+    """Passes over a client's data per round."""
+    batch_size: int = Field(32, ge=1)
+    """Samples per local step; the last batch of an epoch may be smaller."""
+    optimizer: OptimizerChoice = Field(default_factory=lambda: load_catalog().optimizers["sgd"].Params())
+
+
+class Evaluation(Part):
+    on: Literal["server", "clients"] = "server"
+    """server: the global test set. clients: each client's own held-out part, weighted by its size."""
+    every: int = Field(1, ge=1)
+    """Evaluate each so many rounds (and always the last)."""
+    clients: Literal["all", "cohort"] = "all"
+    """Which clients evaluate, where evaluation is on the clients."""
+    held_out: float = Field(0.2, gt=0, lt=1)
+    """Share of each client's data kept for evaluation, where evaluation is on the clients."""
+    validation: float = Field(0.0, ge=0, lt=1)
+    """Share of each client's data kept for local validation."""
+
+
+class Stop(Part):
+    target_accuracy: float | None = Field(None, gt=0, le=1)
+    """End the run once this accuracy is reached."""
+    patience: int | None = Field(None, ge=1)
+    """End the run after so many evaluations without a better loss."""
+
+
+class RunSpec(Part):
+    dataset: DatasetChoice
+    model: ModelChoice
+    strategy: StrategyChoice
+    partition: PartitionChoice = Field(default_factory=lambda: load_catalog().partitions["iid"].Params())
+    feature_noise: float = Field(0.0, ge=0)
+    """Client i of N gets Gaussian noise of variance sigma * i / N on its [0, 1] data."""
+    hybrid: Hybrid = Hybrid()
+    clients: int | None = Field(10, ge=1)
+    """Number of clients; null takes all natural clients."""
+    cohort: int | None = Field(None, ge=1)
+    """Clients per round; otherwise from `fraction`."""
+    fraction: float = Field(1.0, gt=0, le=1)
+    """Share of the clients that take part in a round; at least one does."""
+    client_dropout: float = Field(0.0, ge=0, lt=1)
+    """Probability that a sampled client fails to answer."""
+    stragglers: float = Field(0.0, ge=0, le=1)
+    """Share of the cohort that does only a random part of its local epochs."""
+    rounds: int = Field(20, ge=1, le=1_000_000)
+    """Server steps."""
+    local: Local = Field(default_factory=Local)
+    evaluation: Evaluation = Evaluation()
+    stop: Stop = Stop()
+    attack: None = None
+    """Reserved for a later strategy family."""
+    privacy: None = None
+    """Reserved for a later strategy family."""
+    compression: None = None
+    """Reserved for a later strategy family."""
+    seed: int = Field(0, ge=0, lt=2**31)
+    """Every random draw of the run follows from it."""
+    engine: Literal["auto", "cohort", "sequential", "ray"] = "auto"
+    """How the cohort is computed; not part of a run's identity."""
+    precision: Literal["float32", "float64"] = "float32"
+
+    @cached_property
+    def dataset_facts(self) -> DatasetFacts:
+        return load_catalog().datasets[self.dataset.name].facts(self.dataset)
+
+    @property
+    def client_count(self) -> int:
+        """Clients before hybrid sharing; `clients: null` means all natural ones."""
+        return self.clients or self.dataset_facts.natural_clients or 0
+
+    @property
+    def cohort_size(self) -> int:
+        return self.cohort or max(1, math.floor(self.fraction * self.client_count + 1e-9))
+
+
+def parse_run(data: Mapping[str, Any] | RunSpec) -> RunSpec:
+    """A valid spec, or a `SpecError` that lists every problem with its path."""
+    if isinstance(data, RunSpec):
+        return data
+    try:
+        spec = RunSpec.model_validate(dict(data))
+    except ValidationError as error:
+        raise SpecError(problems_of(error, data)) from None
+    if found := tuple(cross_problems(spec)):
+        raise SpecError(found)
+    return spec
+
+
+def problems_of(error: ValidationError, data: Any) -> Iterator[Problem]:
+    for each in error.errors(include_url=False):
+        path = ".".join(str(part) for part in untagged(each["loc"], data))
+        yield Problem(path, plain_message(each))
+
+
+def untagged(location: tuple[int | str, ...], data: Any) -> Iterator[int | str]:
+    """The location without the union tags that pydantic puts into it (strategy.fedprox.mu -> strategy.mu)."""
+    for part in location:
+        if isinstance(data, Mapping) and part not in data and part == data.get("name"):
+            continue
+        yield part
+        data = data.get(part) if isinstance(data, Mapping) else None
+
+
+def plain_message(error: Any) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return "Unknown field."
+    if kind == "missing":
+        return "This field is required."
+    if kind == "union_tag_invalid":
+        known = context["expected_tags"].replace("'", "")
+        return f"Unknown name: {context['tag']}. Choose one of {known}."
+    if kind == "union_tag_not_found":
+        return "A name is required."
+    return f"{error['msg']}, got {error['input']!r}."
+
+
+def cross_problems(spec: RunSpec) -> Iterator[Problem]:
+    """What no single field can see: components that do not fit each other, cohorts that cannot be drawn."""
+    catalog, facts = load_catalog(), spec.dataset_facts
+    chosen: list[tuple[Kind, Parameters]] = [
+        ("dataset", spec.dataset),
+        ("model", spec.model),
+        ("partition", spec.partition),
+        ("strategy", spec.strategy),
+        ("optimizer", spec.local.optimizer),
+    ]
+    for kind, params in chosen:
+        yield from catalog.get(kind, params.name).problems(spec)
+    if spec.clients is None and facts.natural_clients is None:
+        yield Problem("clients", f"{spec.dataset.name} has no natural clients: give a number.")
+    elif spec.client_count > facts.train:
+        yield Problem("clients", f"{spec.client_count} clients, but only {facts.train} training samples.")
+    if spec.cohort is not None and spec.client_count and spec.cohort > spec.client_count:
+        yield Problem("cohort", f"{spec.cohort} clients per round, but only {spec.client_count} clients.")
+    if spec.evaluation.held_out + spec.evaluation.validation >= 1:
+        yield Problem("evaluation.validation", "Held-out and validation parts leave nothing to train on.")
