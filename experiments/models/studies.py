@@ -30,7 +30,9 @@ class Study(models.Model):
     class Meta:
         ordering = ["-id"]
         verbose_name_plural = "studies"
-        constraints = [models.CheckConstraint(condition=models.Q(requires__in=Device.values), name="study_device_known")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(requires__in=Device.values), name="study_device_known")
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -15,7 +15,12 @@ from workers.component import DatasetFacts, DatasetParameters, Kind, Parameters
 from workers.errors import Problem, SpecError
 
 CONFIG = ConfigDict(
-    extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True, protected_namespaces=()
+    extra="forbid",
+    frozen=True,
+    strict=True,
+    allow_inf_nan=False,
+    use_attribute_docstrings=True,
+    protected_namespaces=(),
 )
 
 
