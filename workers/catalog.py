@@ -84,22 +84,25 @@ def discover(kind: Kind) -> dict[str, Component]:
 
 def components_in(module: Any, kind: Kind) -> Iterator[Component]:
     for value in vars(module).values():
-        if inspect.isclass(value) and value.__module__ == module.__name__ and issubclass(value, Component):
-            if not inspect.isabstract(value) and value.kind == kind:
-                value.Params = with_name(value)
-                yield value()
+        if is_component(value, kind) and value.__module__ == module.__name__:
+            value.Params = with_name(value)
+            yield value()
+
+
+def is_component(value: Any, kind: Kind) -> bool:
+    declared = inspect.isclass(value) and issubclass(value, Component) and not inspect.isabstract(value)
+    return declared and value.kind == kind
 
 
 def with_name(component: type[Component]) -> type[Parameters]:
     """The component's parameters with its name as a fixed, tagged field."""
     literal = Literal[component.name]  # type: ignore[name-defined]
-    model = create_model(
+    return create_model(
         f"{component.__name__}Params",
         __base__=component.Params,
         __module__=component.__module__,
         name=(literal, component.name),
     )
-    return model
 
 
 @cache

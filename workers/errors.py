@@ -47,5 +47,5 @@ class CheckpointError(TributaryError):
     """A checkpoint that is truncated, damaged or belongs to another run."""
 
 
-class StopRequested(TributaryError):
+class StopRequested(TributaryError):  # noqa: N818 (asked for, not an error)
     """The run was asked to stop; its last checkpoint is complete."""

@@ -1,7 +1,7 @@
 """Stateless randomness: every draw comes from a stream keyed (seed, purpose, client, round).
 
-Nothing has to be saved to resume, a further draw in one place changes nothing elsewhere, and it does not matter in which
-order or in which stack clients are computed. Streams are Philox counters, so a key costs microseconds and needs no hashing.
+Nothing has to be saved to resume, a further draw in one place changes nothing elsewhere, and it does not matter in
+which order or in which stack clients are computed. Streams are Philox counters: a key costs microseconds, no hashing.
 """
 
 from __future__ import annotations

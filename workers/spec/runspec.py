@@ -168,6 +168,8 @@ def plain_message(error: Any) -> str:
         return f"Unknown name: {context['tag']}. Choose one of {known}."
     if kind == "union_tag_not_found":
         return "A name is required."
+    if kind in ("model_type", "model_attributes_type"):
+        return f"Expected a mapping such as {{name: ...}}, got {error['input']!r}."
     return f"{error['msg']}, got {error['input']!r}."
 
 
