@@ -36,7 +36,7 @@ class Parameters(BaseModel):
         use_attribute_docstrings=True,
     )
 
-    name: str
+    name: str = ""
 
 
 class DatasetParameters(Parameters):
@@ -147,7 +147,7 @@ class Model(Component):
         """The module, initialised from torch's current default generator."""
 
     def fits(self, shape: Shape, classes: int, params: Any = None) -> bool:
-        return self.refusal(shape, classes, params or self.Params(name=self.name)) is None
+        return self.refusal(shape, classes, params or self.Params()) is None
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         facts = spec.dataset_facts

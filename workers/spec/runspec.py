@@ -32,7 +32,10 @@ def choice_of(kind: Kind) -> Any:
 
 if TYPE_CHECKING:
     DatasetChoice = DatasetParameters
-    ModelChoice = PartitionChoice = StrategyChoice = OptimizerChoice = Parameters
+    ModelChoice = Parameters
+    PartitionChoice = Parameters
+    StrategyChoice = Parameters
+    OptimizerChoice = Parameters
 else:
     DatasetChoice = choice_of("dataset")
     ModelChoice = choice_of("model")
