@@ -1,0 +1,243 @@
+"""Checkpoints: what a run needs to go on exactly, in a folder that appears at once or not at all.
+
+    <folder>/round-00000010.<token>/arrays.safetensors   every array, with its exact dtype
+                                    state.json           the rest, with a SHA-256 of the arrays and one of itself
+
+A reader believes a checkpoint only if both sums hold and it belongs to the same run; otherwise it takes the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from workers.errors import CheckpointError
+
+FORMAT = 1
+KEPT = 2
+ARRAYS, STATE = "arrays.safetensors", "state.json"
+NAME = re.compile(r"round-(?P<round>\d{8})(?:\.(?P<token>[A-Za-z0-9_-]+))?")
+TOKEN = re.compile(r"[A-Za-z0-9_-]*")
+UNFINISHED = ".unfinished-"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CheckpointPolicy:
+    """Where and how often to save, and which checkpoints to go on from (newest first).
+
+    `token` marks the attempt that writes: two attempts in one folder never touch each other's checkpoints.
+    `on_saved` is called with round and path once the checkpoint is safe on disk.
+    """
+
+    folder: Path
+    every: int = 10
+    token: str = ""
+    resume: Sequence[Path] = ()
+    on_saved: Callable[[int, Path], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise CheckpointError(f"Checkpoints are saved every 1 or more rounds, not every {self.every}.")
+        if not TOKEN.fullmatch(self.token):
+            raise CheckpointError(f"A checkpoint token has letters, digits, - and _ only, not {self.token!r}.")
+
+
+@dataclass(frozen=True)
+class CheckpointState:
+    """A run after `round`. `facts` is JSON: keys are text, tuples come back as lists, NaN and infinity are kept."""
+
+    identity: str
+    round: int
+    engine: str
+    arrays: dict[str, np.ndarray]
+    facts: dict[str, Any]
+
+
+def policy_of(checkpoint: CheckpointPolicy | Path | str | None) -> CheckpointPolicy | None:
+    """A plain path means: save there, and go on from the newest checkpoint that is there."""
+    if checkpoint is None or isinstance(checkpoint, CheckpointPolicy):
+        return checkpoint
+    folder = Path(checkpoint)
+    return CheckpointPolicy(folder, resume=tuple(checkpoints_in(folder)))
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """Every checkpoint in the folder, the newest round first; of one round the one written last."""
+    if not folder.is_dir():
+        return []
+    found = [path for path in folder.iterdir() if NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda path: (round_of(path), written_at(path)), reverse=True)
+
+
+def written_at(path: Path) -> int:
+    with suppress(FileNotFoundError):  # another attempt may prune its own at this moment
+        return path.stat().st_mtime_ns
+    return 0
+
+
+def save(policy: CheckpointPolicy, state: CheckpointState) -> Path:
+    """Writes aside, syncs, renames; then prunes. A failure leaves every earlier checkpoint as it was."""
+    target = policy.folder / name_of(state.round, policy.token)
+    aside = policy.folder / f"{UNFINISHED}{target.name}"
+    try:
+        policy.folder.mkdir(parents=True, exist_ok=True)
+        write(aside, state)
+        put_in_place(aside, target)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise CheckpointError(unsaved(state.round, policy.folder, error)) from error
+    prune(policy, state.round)
+    if policy.on_saved:
+        policy.on_saved(state.round, target)
+    return target
+
+
+def load_newest(policy: CheckpointPolicy, identity: str, *, strict: bool = False) -> CheckpointState | None:
+    """The newest usable candidate of the policy, or None. `strict`: none usable among several is an error."""
+    refusals = []
+    for path in policy.resume:
+        try:
+            return load(Path(path), identity)
+        except CheckpointError as error:
+            log.warning("%s", error)
+            refusals.append(str(error))
+    if strict and refusals:
+        raise CheckpointError("\n".join(["No checkpoint can be used; choose another folder.", *refusals]))
+    return None
+
+
+def load(path: Path, identity: str) -> CheckpointState:
+    """That checkpoint, or a `CheckpointError` if it is truncated, damaged or of another run."""
+    try:
+        state = verified_state(path / STATE)
+        if state["identity"] != identity:
+            raise CheckpointError(f"The checkpoint {path.name} belongs to another run; it is not used.")
+        if digest(path / ARRAYS) != state["arrays_sha256"]:
+            raise CheckpointError(f"The arrays of the checkpoint {path.name} are truncated or damaged; it is not used.")
+        loaded = load_file(path / ARRAYS)
+        arrays = {name: loaded[name] for name in state["arrays"]}  # safetensors has an order of its own
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise CheckpointError(
+            f"The checkpoint {path.name} is truncated or damaged; it is not used ({error})."
+        ) from error
+    return CheckpointState(identity, state["round"], state["engine"], arrays, state["facts"])
+
+
+def verified_state(path: Path) -> dict[str, Any]:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    text = document["state"]
+    if hashlib.sha256(text.encode()).hexdigest() != document["sha256"]:
+        raise ValueError(f"{STATE} does not match its checksum")
+    state: dict[str, Any] = json.loads(text)
+    if state["format"] != FORMAT:
+        raise ValueError(f"format {state['format']}, but this version reads format {FORMAT}")
+    return state
+
+
+def write(folder: Path, state: CheckpointState) -> None:
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
+    folder.mkdir()
+    # Not ascontiguousarray: it turns a 0-d array into a vector.
+    save_file({name: np.asarray(array, order="C") for name, array in state.arrays.items()}, folder / ARRAYS)
+    text = json.dumps({**heading(state), "arrays_sha256": digest(folder / ARRAYS), "facts": state.facts}, default=plain)
+    document = {"state": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    (folder / STATE).write_text(json.dumps(document), encoding="utf-8")
+    for path in (folder / ARRAYS, folder / STATE, folder):
+        sync(path)
+
+
+def heading(state: CheckpointState) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "identity": state.identity,
+        "round": state.round,
+        "engine": state.engine,
+        "arrays": list(state.arrays),
+    }
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"A checkpoint's facts are JSON; {type(value).__name__} is not.")
+
+
+def put_in_place(aside: Path, target: Path) -> None:
+    """A folder cannot be renamed over another one: an older save of the same round steps back first."""
+    replaced = target.with_name(f"{UNFINISHED}replaced-{target.name}")
+    if target.exists():
+        shutil.rmtree(replaced, ignore_errors=True)
+        target.rename(replaced)
+    aside.rename(target)
+    sync(target.parent)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def prune(policy: CheckpointPolicy, newest: int) -> None:
+    """Keeps the newest of this token up to that round; later rounds are another run's or damaged: not ours to judge."""
+    own = [path for path in checkpoints_in(policy.folder) if token_of(path) == policy.token]
+    for path in [path for path in own if round_of(path) <= newest][KEPT:]:
+        shutil.rmtree(path, ignore_errors=True)
+    for path in leftovers(policy):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def leftovers(policy: CheckpointPolicy) -> Iterator[Path]:
+    for path in policy.folder.glob(f"{UNFINISHED}*"):
+        name = path.name.removeprefix(UNFINISHED).removeprefix("replaced-")
+        if NAME.fullmatch(name) and token_of(Path(name)) == policy.token:
+            yield path
+
+
+def name_of(number: int, token: str) -> str:
+    return f"round-{number:08d}.{token}" if token else f"round-{number:08d}"
+
+
+def round_of(path: Path) -> int:
+    return int(parsed(path)["round"])
+
+
+def token_of(path: Path) -> str:
+    return parsed(path)["token"] or ""
+
+
+def parsed(path: Path) -> Mapping[str, str | Any]:
+    match = NAME.fullmatch(path.name)
+    if match is None:
+        raise CheckpointError(f"{path.name} is not the name of a checkpoint.")
+    return match.groupdict()
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def unsaved(number: int, folder: Path, error: Exception) -> str:
+    return (
+        f"The checkpoint of round {number} could not be written ({error}). "
+        f"Free some space in {folder.name} and retry; earlier checkpoints are intact."
+    )
