@@ -84,7 +84,8 @@ class Arrays:
     """A loaded data set: images as uint8 or float in [0, 1] (channel first), features as float32, labels as int64.
 
     `client` names the natural client of each training sample (sorted ids give the client order).
-    A data set without a test set of its own has a `test_x` of length 0.
+    A data set without a test set of its own has a `test_x` of length 0. `test_client`, where given, names the natural
+    client of each test sample: a federation without that client leaves the sample out.
     """
 
     train_x: np.ndarray
@@ -92,6 +93,7 @@ class Arrays:
     test_x: np.ndarray
     test_y: np.ndarray
     client: np.ndarray | None = None
+    test_client: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,10 @@ class Model(Component):
     @abstractmethod
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         """The module, initialised from torch's current default generator."""
+
+    def batch_statistics(self, params: Any) -> bool:
+        """Whether a sample's output depends on its batch (BatchNorm): such models are never padded."""
+        return False
 
     def fits(self, shape: Shape, classes: int, params: Any = None) -> bool:
         return self.refusal(shape, classes, params or self.Params()) is None
