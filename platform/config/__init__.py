@@ -1,0 +1,1 @@
+"""The Django project: settings, addresses, Celery app, embedded services and the supervisor."""

@@ -1,0 +1,47 @@
+"""The Celery app. A message only says "there may be work"; PostgreSQL holds the queue itself."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+from kombu import Queue
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from django.conf import settings  # noqa: E402  # needs the line above
+
+NOBODY_LISTENS = "redis://127.0.0.1:1/0"
+
+app = Celery("tributary")
+app.conf.update(
+    broker_url=settings.REDIS_URL or NOBODY_LISTENS,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    # Longer than any reasonable run: a message handed out twice is harmless (its second reader finds nothing to
+    # claim), a worker that died with one is made good by the scheduler long before.
+    broker_transport_options={
+        "visibility_timeout": 24 * 3600,
+        "socket_connect_timeout": 3,
+        "socket_keepalive": True,
+        "health_check_interval": 15,
+    },
+    # A page that rings the bell must not hang when Redis is away: the scheduler rings again anyway.
+    task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1, "interval_step": 0.1},
+    task_default_queue="cpu",
+    task_queues=[Queue("cpu"), Queue("gpu")],
+    task_create_missing_queues=False,
+    task_acks_late=True,
+    task_ignore_result=True,
+    result_backend=None,
+    worker_prefetch_multiplier=1,
+    # The worker only watches a runner process, so one process with no pool suffices, and it hears SIGTERM itself.
+    worker_pool="solo",
+    worker_concurrency=1,
+    worker_enable_remote_control=False,
+    worker_send_task_events=False,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    timezone="UTC",
+)
+app.autodiscover_tasks(["workers"])

@@ -1,0 +1,170 @@
+"""Every environment variable Tributary reads, with its type, default and meaning.
+
+A malformed value is refused with one line that names the variable and says what it wants.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+from urllib.parse import urlsplit
+
+from workers.errors import TributaryError
+
+Value = TypeVar("Value")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class SettingError(TributaryError):
+    """An environment variable that cannot be read as what it should be."""
+
+
+class Malformed(ValueError):
+    """What a parser raises: the text completes "PORT must be ..."."""
+
+
+@dataclass(frozen=True)
+class Variable(Generic[Value]):
+    name: str
+    parse: Callable[[str], Value]
+    default: str
+    meaning: str
+    shown_default: str = ""
+
+    def read(self, environ: Mapping[str, str] | None = None) -> Value:
+        """The value, or its default where the variable is unset or empty."""
+        given = (os.environ if environ is None else environ).get(self.name, "").strip()
+        try:
+            return self.parse(given or self.default)
+        except Malformed as error:
+            shown = "its value (not shown)" if self.name in SECRET else repr(given)
+            raise SettingError(f"{self.name} must be {error}, but is {shown}.") from None
+
+
+SECRET = {"SECRET_KEY", "DATABASE_URL", "REDIS_URL", "TRIBUTARY_ADMIN_PASSWORD"}
+
+
+def text(value: str) -> str:
+    return value
+
+
+def flag(value: str) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if value.lower() not in words:
+        raise Malformed("1 or 0 (or true, false, yes, no, on, off)")
+    return words[value.lower()]
+
+
+def integer(low: int, high: int) -> Callable[[str], int]:
+    def parse(value: str) -> int:
+        if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
+            raise Malformed(f"a whole number from {low} to {high}")
+        return int(value)
+
+    return parse
+
+
+def optional_integer(low: int, high: int) -> Callable[[str], int | None]:
+    return lambda value: integer(low, high)(value) if value else None
+
+
+def folder(value: str) -> Path:
+    """A relative folder counts from the project, so that every command finds the same one."""
+    path = Path(value).expanduser()
+    return path if path.is_absolute() else ROOT / path
+
+
+def host(value: str) -> str:
+    if not value or any(character in value for character in "/ @?#") or "://" in value:
+        raise Malformed("a host name or an IP address, such as 127.0.0.1 or 0.0.0.0")
+    return value
+
+
+def names(value: str) -> list[str]:
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+def origins(value: str) -> list[str]:
+    found = names(value)
+    if any(urlsplit(origin).scheme not in ("http", "https") or not urlsplit(origin).netloc for origin in found):
+        raise Malformed("addresses with http:// or https://, separated by commas")
+    return found
+
+
+def address(example: str, *schemes: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        wanted = Malformed(f"an address such as {example}")
+        try:
+            parts = urlsplit(value)
+            complete = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            raise wanted from None
+        if value and not complete:
+            raise wanted
+        return value
+
+    return parse
+
+
+def secret_key(value: str) -> str:
+    if value and len(value) < 32:
+        raise Malformed("at least 32 characters of randomness")
+    return value
+
+
+HOME = Variable("TRIBUTARY_HOME", folder, ".tributary", "Folder for all data, logs and secrets")
+HOST = Variable("HOST", host, "127.0.0.1", "Address the web server listens on; 0.0.0.0 serves the whole network")
+PORT = Variable("PORT", integer(1, 65535), "8000", "Port the web server listens on")
+WORKERS = Variable(
+    "WORKERS", optional_integer(0, 512), "", "Runs computed at once", "one per GPU, or one per CPU core without GPUs"
+)
+DATABASE_URL = Variable(
+    "DATABASE_URL",
+    address("postgresql://user:password@host:5432/name", "postgres", "postgresql"),
+    "",
+    "PostgreSQL to use instead of the embedded one",
+    "embedded",
+)
+REDIS_URL = Variable(
+    "REDIS_URL",
+    address("redis://:password@host:6379/0", "redis", "rediss"),
+    "",
+    "Redis to use instead of the embedded one",
+    "embedded",
+)
+SECRET_KEY = Variable("SECRET_KEY", secret_key, "", "Key that signs sessions", "random, kept in TRIBUTARY_HOME")
+DEBUG = Variable("DEBUG", flag, "0", "1 shows error pages with code; for development only")
+ALLOWED_HOSTS = Variable(
+    "ALLOWED_HOSTS", names, "", "Host names people type, separated by commas", "HOST, this machine's names, localhost"
+)
+CSRF_TRUSTED_ORIGINS = Variable(
+    "CSRF_TRUSTED_ORIGINS", origins, "", "Addresses behind a proxy, such as https://lab.example.org", "none"
+)
+HTTPS = Variable("TRIBUTARY_HTTPS", flag, "0", "1 when a proxy serves https: cookies then travel over https only")
+ADMIN_PASSWORD = Variable(
+    "TRIBUTARY_ADMIN_PASSWORD", text, "", "Password of the user `admin` at the first start", "random, printed once"
+)
+TOUR = Variable("TRIBUTARY_TOUR", flag, "1", "0 leaves out the small study that the first start queues")
+DEVICE = Variable("TRIBUTARY_DEVICE", text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ...")
+THREADS = Variable("TRIBUTARY_THREADS", integer(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads")
+
+VARIABLES: tuple[Variable[object], ...] = (
+    HOME,
+    HOST,
+    PORT,
+    WORKERS,
+    DATABASE_URL,
+    REDIS_URL,
+    SECRET_KEY,
+    DEBUG,
+    ALLOWED_HOSTS,
+    CSRF_TRUSTED_ORIGINS,
+    HTTPS,
+    ADMIN_PASSWORD,
+    TOUR,
+    DEVICE,
+    THREADS,
+)

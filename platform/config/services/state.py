@@ -1,0 +1,56 @@
+"""`services.json`: which embedded services run on this home, so that every command finds them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+import psutil
+
+from config.home import Home, write_private
+
+
+@dataclass(frozen=True)
+class Record:
+    """A process and how to reach it. Start time and pid together name one process for ever."""
+
+    pid: int
+    started: float
+    url: str = ""
+
+    @property
+    def alive(self) -> bool:
+        return self.process() is not None
+
+    def process(self) -> psutil.Process | None:
+        try:
+            found = psutil.Process(self.pid)
+            same = abs(found.create_time() - self.started) < 0.05
+            return found if same and found.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.Error:
+            return None
+
+
+def record_of(pid: int, url: str = "") -> Record:
+    return Record(pid, psutil.Process(pid).create_time(), url)
+
+
+def read_state(home: Home) -> dict[str, Record]:
+    try:
+        return {name: Record(**fields) for name, fields in json.loads(home.state.read_text()).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def write_state(home: Home, records: dict[str, Record]) -> None:
+    write_private(home.state, json.dumps({name: asdict(record) for name, record in records.items()}))
+
+
+def note(home: Home, name: str, record: Record) -> None:
+    write_state(home, read_state(home) | {name: record})
+
+
+def running_url(home: Home, name: str) -> str:
+    """The address of a service that runs on this home, or nothing."""
+    record = read_state(home).get(name)
+    return record.url if record is not None and record.alive else ""

@@ -1,0 +1,114 @@
+"""Django's settings. Everything that differs between machines is read in `config.env`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from config import env
+from config.database import databases
+from config.home import Home
+from config.hosts import allowed_hosts
+from config.services.state import running_url
+
+ROOT = env.ROOT
+HOME = Home(env.HOME.read())
+DEBUG = env.DEBUG.read()
+SECRET_KEY = env.SECRET_KEY.read() or HOME.secret("secret-key", 50)
+HOST, PORT = env.HOST.read(), env.PORT.read()
+ALLOWED_HOSTS = env.ALLOWED_HOSTS.read() or allowed_hosts(HOST)
+CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS.read()
+
+DATABASE_URL = env.DATABASE_URL.read() or running_url(HOME, "postgres")
+REDIS_URL = env.REDIS_URL.read() or running_url(HOME, "redis")
+DATABASES = databases(DATABASE_URL)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django.contrib.humanize",
+    "django_htmx",
+    "ninja",
+    "experiments",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+AUTH_USER_MODEL = "experiments.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+
+def package_folder(package: str, inside: str) -> Path:
+    """A folder of an installed package, found without importing it."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise env.SettingError(f"{package} is not installed: run `make up`.")
+    return Path(spec.submodule_search_locations[0]) / inside
+
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [ROOT / "static", ("plotly", package_folder("plotly", "package_data"))]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_MAX_AGE = 0 if DEBUG else 300
+
+HTTPS = env.HTTPS.read()
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+# Set for each worker process by the supervisor or by the compose file.
+WORKER_DEVICE = env.DEVICE.read()
+WORKER_THREADS = env.THREADS.read()
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+}

@@ -1,0 +1,84 @@
+"""Real servers for every test: PostgreSQL and Redis in a home of their own, started when first needed.
+
+- `db` and `transactional_db` (pytest-django) work as usual.
+- `redis_url` starts Redis.
+- `live_platform` runs the web server, a Celery worker and the scheduler as processes against the test database, for
+  one module: rows made through the ORM are seen by them, and they are gone before the tables are emptied.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import django
+import pytest
+from config.home import Home
+from config.services.postgres import Postgres
+from config.services.redis import Redis
+from config.services.spawn import port_of, reserve_port
+from pytest_django import DjangoDbBlocker, Settings
+
+from tests.live import LivePlatform
+
+HOME = Home(Path(tempfile.mkdtemp(prefix="tributary-test-")))
+POSTGRES_PORT, REDIS_PORT = reserve_port(), reserve_port()
+POSTGRES = Postgres(HOME, throwaway=True, port=port_of(POSTGRES_PORT))
+REDIS = Redis(HOME, port=port_of(REDIS_PORT))
+
+# Before Django reads its settings. The servers start later, and only if a test asks for them.
+os.environ |= {
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "TRIBUTARY_HOME": str(HOME.path),
+    "DATABASE_URL": POSTGRES.url,
+    "REDIS_URL": REDIS.url,
+    # Playwright runs an event loop in the main thread; Django would refuse the ORM beside it.
+    "DJANGO_ALLOW_ASYNC_UNSAFE": "1",
+}
+
+
+def pytest_configure() -> None:
+    django.setup()
+
+
+def pytest_unconfigure() -> None:
+    for holder in (POSTGRES_PORT, REDIS_PORT):
+        holder.close()
+    REDIS.stop()
+    POSTGRES.erase()
+    shutil.rmtree(HOME.path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Postgres:
+    if not POSTGRES.running:
+        POSTGRES.start()
+        POSTGRES_PORT.close()
+    return POSTGRES
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    if not REDIS.running:
+        REDIS.start()
+        REDIS_PORT.close()
+    return REDIS.url
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(postgres: Postgres) -> None:
+    """pytest-django asks for this right before it makes the test database."""
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="module")
+def live_platform(django_db_setup: None, django_db_blocker: DjangoDbBlocker, redis_url: str) -> Iterator[LivePlatform]:
+    with django_db_blocker.unblock(), LivePlatform(HOME).run() as platform:
+        yield platform

@@ -1,0 +1,96 @@
+"""The platform's processes against the test database."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from config.home import Home
+from config.processes import Slot, environment, scheduler_command, web_command, worker_command
+from config.services.spawn import Command, last_line, port_of, reserve_port, spawn
+from django.conf import settings
+from django.core.management import call_command, get_commands
+from django.db import connection
+
+
+@dataclass
+class LivePlatform:
+    """`base_url` answers, a worker listens on the queue `cpu`, the scheduler ticks. Logs are in `home.logs`."""
+
+    home: Home
+    base_url: str = ""
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @contextmanager
+    def run(self) -> Iterator[LivePlatform]:
+        try:
+            self.start_web()
+            self.start_worker()
+            if "scheduler" in get_commands():
+                self.start("scheduler", scheduler_command())
+            yield self
+        finally:
+            self.stop()
+            connection.close()
+            call_command("flush", verbosity=0, interactive=False)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
+        return environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL)
+
+    def start(self, name: str, arguments: list[str], **extra: str) -> subprocess.Popen[bytes]:
+        log = self.home.logs / f"{name}.log"
+        log.unlink(missing_ok=True)
+        process = spawn(Command(arguments, log, self.environment | extra))
+        self.processes[name] = process
+        return process
+
+    def start_web(self) -> None:
+        with reserve_port() as holder:
+            self.base_url = f"http://127.0.0.1:{port_of(holder)}"
+            self.start("web", web_command("127.0.0.1", port_of(holder)))
+            self.wait_for("web", lambda: answers(self.base_url))
+
+    def start_worker(self, number: int = 1) -> subprocess.Popen[bytes]:
+        slot = Slot(number, "cpu", "cpu", 1)
+        process = self.start(slot.name, worker_command(slot), **slot.environment)
+        self.wait_for(slot.name, lambda: " ready." in self.log(slot.name))
+        return process
+
+    def log(self, name: str) -> str:
+        return (self.home.logs / f"{name}.log").read_text(errors="replace")
+
+    def wait_for(self, name: str, ready: Callable[[], bool], seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if self.processes[name].poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"{name} did not start: {last_line(self.home.logs / f'{name}.log')}")
+            time.sleep(0.05)
+
+    def stop(self, *names: str) -> None:
+        chosen = [self.processes.pop(name) for name in names or tuple(self.processes)]
+        for process in chosen:
+            process.terminate()
+        for process in chosen:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(f"{url}/healthz", timeout=10).close()
+    except urllib.error.HTTPError as error:
+        error.close()
+    except OSError:
+        return False
+    return True
