@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from workers.catalog import load_catalog
 from workers.component import Arrays, Normalisation, PartitionInput
-from workers.engine.hybrid import Share, raw_bytes, share
+from workers.engine.hybrid import part_of, raw_bytes, share
 from workers.errors import FederationError
 from workers.spec import RunSpec
 from workers.streams import WHOLE_FEDERATION, stream
@@ -17,6 +17,10 @@ from workers.streams import WHOLE_FEDERATION, stream
 SHARED_CLIENT = -1
 SHARED_STREAM = WHOLE_FEDERATION - 1
 VALIDATION_WHERE_NEEDED = 0.1
+NOTHING_TO_EVALUATE = (
+    "Evaluation is on what the clients hold out, and no client holds anything out: raise evaluation.held_out, take "
+    "fewer clients, lower hybrid.ratio, or evaluate on the server where the data set has a test set."
+)
 NOTHING = np.empty(0, dtype=np.int64)
 
 
@@ -53,16 +57,13 @@ def make_federation(spec: RunSpec) -> Federation:
     dataset = load_catalog().datasets[spec.dataset.name]
     if what_to_do := dataset.available(spec.dataset):
         raise FederationError(what_to_do)
-    arrays = dataset.load(spec.dataset)
-    parts = partitioned(spec, arrays)
+    loaded = dataset.load(spec.dataset)
+    arrays, parts = restricted(loaded, partitioned(spec, loaded))
     constants = dataset.normalisation(spec.dataset.normalise)
-    x = finished(noisy(scaled(arrays.train_x), parts, spec), constants, arrays.train_x)
-    clients, shared = shared_out(spec, parts)
-    clients = tuple(divided(client, spec, has_test_set=bool(len(arrays.test_y))) for client in clients)
+    x = normalised(noisy(scaled(arrays.train_x), arrays.train_x, parts, spec), arrays.train_x, constants)
+    clients = clients_of(spec, parts, on_clients=spec.evaluation.on == "clients" or not len(arrays.test_y))
     test_x, test_y = server_test_set(arrays, constants, x, clients)
-    return Federation(
-        x, arrays.train_y, clients, test_x, test_y, shared * raw_bytes(arrays, spec.dataset_facts.classes)
-    )
+    return Federation(x, arrays.train_y, clients, test_x, test_y, one_off_bytes(spec, arrays, clients))
 
 
 def partitioned(spec: RunSpec, arrays: Arrays) -> Sequence[np.ndarray]:
@@ -80,6 +81,20 @@ def partitioned(spec: RunSpec, arrays: Arrays) -> Sequence[np.ndarray]:
     return load_catalog().partitions[spec.partition.name].split(data, spec.partition)
 
 
+def restricted(arrays: Arrays, parts: Sequence[np.ndarray]) -> tuple[Arrays, Sequence[np.ndarray]]:
+    """Without the samples that no client holds (natural clients left out), so that they cost no memory."""
+    if sum(len(part) for part in parts) == len(arrays.train_y):
+        return arrays, parts
+    used = np.sort(np.concatenate(parts))
+    place = np.zeros(len(arrays.train_y), dtype=np.int64)
+    place[used] = np.arange(len(used))
+    kept = replace(arrays, train_x=arrays.train_x[used], train_y=arrays.train_y[used])
+    if arrays.client is not None and arrays.test_client is not None:
+        known = np.isin(arrays.test_client, arrays.client[used])
+        kept = replace(kept, test_x=arrays.test_x[known], test_y=arrays.test_y[known])
+    return kept, [place[part] for part in parts]
+
+
 def scaled(raw: np.ndarray) -> np.ndarray:
     """Bytes to [0, 1]; floats as they are, not copied."""
     if raw.dtype != np.uint8:
@@ -89,11 +104,11 @@ def scaled(raw: np.ndarray) -> np.ndarray:
     return values
 
 
-def noisy(x: np.ndarray, parts: Sequence[np.ndarray], spec: RunSpec) -> np.ndarray:
+def noisy(x: np.ndarray, raw: np.ndarray, parts: Sequence[np.ndarray], spec: RunSpec) -> np.ndarray:
     """Gaussian noise of variance sigma * i / N on the samples of client i = 1..N; not clipped, as in NIID-Bench."""
     if not spec.feature_noise:
         return x
-    x = x.copy()
+    x = x.copy() if np.may_share_memory(x, raw) else x
     for client, indices in enumerate(parts):
         deviation = np.float32(np.sqrt(spec.feature_noise * (client + 1) / len(parts)))
         draw = stream(spec.seed, "noise", client=client).standard_normal((len(indices), *x.shape[1:]), dtype=np.float32)
@@ -102,44 +117,51 @@ def noisy(x: np.ndarray, parts: Sequence[np.ndarray], spec: RunSpec) -> np.ndarr
     return x
 
 
-def finished(x: np.ndarray, constants: Normalisation | None, raw: np.ndarray) -> np.ndarray:
+def normalised(x: np.ndarray, raw: np.ndarray, constants: Normalisation | None) -> np.ndarray:
     """(x - mean) / std per channel, in place unless that would change the loaded data."""
     if constants is None:
         return x
     per_channel = (len(constants.mean), *[1] * (x.ndim - 2))
-    x = np.subtract(
-        x, np.array(constants.mean, np.float32).reshape(per_channel), out=None if np.shares_memory(x, raw) else x
-    )
-    x /= np.array(constants.std, np.float32).reshape(per_channel)
+    mean, std = (np.array(each, np.float32).reshape(per_channel) for each in (constants.mean, constants.std))
+    x = np.subtract(x, mean, out=None if np.may_share_memory(x, raw) else x)
+    x /= std
     return x
 
 
-def shared_out(spec: RunSpec, parts: Sequence[np.ndarray]) -> tuple[tuple[ClientData, ...], int]:
-    """The clients that have data after hybrid sharing, and how many samples were shared."""
-    given: Share = share(parts, spec.hybrid.method, spec.hybrid.ratio, spec.seed)
+def clients_of(spec: RunSpec, parts: Sequence[np.ndarray], *, on_clients: bool) -> tuple[ClientData, ...]:
+    """The clients that have data after hybrid sharing, each split as the evaluation needs it."""
+    clients = tuple(divided(client, spec, on_clients) for client in shared_out(spec, parts))
+    if on_clients and not any(len(client.held_out) for client in clients):
+        raise FederationError(NOTHING_TO_EVALUATE)
+    return clients
+
+
+def shared_out(spec: RunSpec, parts: Sequence[np.ndarray]) -> tuple[ClientData, ...]:
+    """share-disjoint appends the shared client, unify puts it first."""
+    given = share(parts, spec.hybrid.method, spec.hybrid.ratio, spec.seed)
     own = tuple(ClientData(index, kept, NOTHING, NOTHING) for index, kept in enumerate(given.kept) if len(kept))
     pool = (ClientData(SHARED_CLIENT, given.pool, NOTHING, NOTHING, shared=True),) if len(given.pool) else ()
     if not own and not pool:
         raise FederationError("No client has any data: choose another partition or more samples.")
-    return (pool + own if spec.hybrid.method == "unify" else own + pool), len(given.pool)
+    return pool + own if spec.hybrid.method == "unify" else own + pool
 
 
-def divided(client: ClientData, spec: RunSpec, *, has_test_set: bool) -> ClientData:
+def one_off_bytes(spec: RunSpec, arrays: Arrays, clients: Sequence[ClientData]) -> int:
+    samples = sum(len(client.train) + len(client.validation) for client in clients if client.shared)
+    return samples * raw_bytes(arrays, spec.dataset_facts.classes)
+
+
+def divided(client: ClientData, spec: RunSpec, on_clients: bool) -> ClientData:
     """Train, validation and held-out part; sizes are rounded down, and one training sample is always kept."""
-    evaluated = not client.shared and (spec.evaluation.on == "clients" or not has_test_set)
     total = len(client.train)
-    validation = min(rounded_down(validation_share(spec) * total), total - 1)
-    held_out = min(rounded_down(spec.evaluation.held_out * total) if evaluated else 0, total - 1 - validation)
+    validation = min(part_of(validation_share(spec), total), total - 1)
+    wanted = spec.evaluation.held_out if on_clients and not client.shared else 0.0
+    held_out = min(part_of(wanted, total), total - 1 - validation)
     if not validation + held_out:
         return client
     order = stream(spec.seed, "split", client=client.key).permutation(client.train)
     cuts = np.split(order, [held_out, held_out + validation])
-    return ClientData(client.index, cuts[2], cuts[1], cuts[0], client.shared)
-
-
-def rounded_down(value: float) -> int:
-    """Floor, forgiving the representation of decimal shares (0.29 * 100 is 29)."""
-    return int(value + 1e-9)
+    return replace(client, train=cuts[2], validation=cuts[1], held_out=cuts[0])
 
 
 def validation_share(spec: RunSpec) -> float:
@@ -154,11 +176,6 @@ def server_test_set(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The data set's own, never noisy; otherwise the union of the clients' held-out parts."""
     if len(arrays.test_y):
-        return finished(scaled(arrays.test_x), constants, arrays.test_x), arrays.test_y
+        return normalised(scaled(arrays.test_x), arrays.test_x, constants), arrays.test_y
     held_out = np.sort(np.concatenate([client.held_out for client in clients]))
-    if not len(held_out):
-        raise FederationError(
-            "The data set has no test set and no client holds anything out: raise evaluation.held_out, "
-            "take fewer clients, or lower hybrid.ratio."
-        )
     return x[held_out], arrays.train_y[held_out]

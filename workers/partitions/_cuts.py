@@ -31,3 +31,9 @@ def min_size_problems(spec: RunSpec) -> Iterable[Problem]:
     least, clients, there_are = getattr(spec.partition, "min_size", 0), spec.client_count, spec.dataset_facts.train
     if least * clients > there_are:
         yield Problem("partition.min_size", f"{clients} clients of {least} are more than the {there_are} samples.")
+
+
+def equal_counts(total: int, parts: int) -> np.ndarray:
+    """Sizes that differ by at most one, the larger ones first."""
+    least, more = divmod(total, parts)
+    return np.full(parts, least, dtype=np.int64) + (np.arange(parts) < more)

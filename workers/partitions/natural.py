@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workers.component import Partition, PartitionInput
+from workers.errors import FederationError, Problem
+from workers.partitions._cuts import grouped
+
+if TYPE_CHECKING:
+    from workers.spec import RunSpec
+
+
+class Natural(Partition):
+    """The data set's own clients (writers, subjects): the first `clients` of them by sorted id.
+
+    Samples of the others are left out; `clients: null` takes all.
+    """
+
+    name = "natural"
+    label = "Natural clients"
+
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        there_are = spec.dataset_facts.natural_clients
+        if there_are is None:
+            yield Problem("partition", f"{spec.dataset.name} has no natural clients: choose another partition.")
+        elif spec.client_count > there_are:
+            yield Problem("clients", f"{spec.client_count} clients, but {spec.dataset.name} has {there_are}.")
+
+    def split(self, data: PartitionInput, params: Any) -> Sequence[np.ndarray]:
+        if data.natural is None:
+            raise FederationError("The data set has no natural clients: choose another partition.")
+        names, owner = np.unique(data.natural, return_inverse=True)
+        if data.clients > len(names):
+            raise FederationError(f"{data.clients} clients, but the data set has {len(names)}: take fewer.")
+        return grouped(owner, len(names))[: data.clients]
