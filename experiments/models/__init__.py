@@ -1,6 +1,6 @@
 from experiments.models.metrics import Metric, Round
 from experiments.models.people import Role, User
-from experiments.models.runs import Attempt, Run, RunState, Worker
+from experiments.models.runs import Attempt, Outcome, Run, RunState, Worker
 from experiments.models.studies import Device, Membership, Study
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "Device",
     "Membership",
     "Metric",
+    "Outcome",
     "Role",
     "Round",
     "Run",

@@ -12,6 +12,17 @@ class RunState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
+class Outcome(models.TextChoices):
+    """How an attempt ended. Only `crashed` and `lost` count towards the limit of automatic attempts."""
+
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RELEASED = "released", "released: its worker was asked to leave"
+    CRASHED = "crashed", "crashed: its process died"
+    LOST = "lost", "lost: its worker fell silent"
+
+
 class Worker(models.Model):
     """One slot that runs one run at a time: a Celery process with its CPU threads or its GPU."""
 
@@ -22,24 +33,32 @@ class Worker(models.Model):
     started = models.DateTimeField()
     heartbeat = models.DateTimeField(db_index=True)
     rounds_per_second = models.FloatField(default=0)
+    draining = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return self.name
 
 
 class Run(models.Model):
-    """One resolved spec with one seed. `hash` is its identity; a done run is never changed."""
+    """One resolved spec with one seed. `hash` is its identity; a done run is never changed.
+
+    A `shared` run is the only live one with its hash: every study that asks for the same holds it. A launch without
+    reuse makes runs of its own that are not shared.
+    """
 
     hash = models.CharField(max_length=64)
     cell = models.CharField(max_length=64, db_index=True)
     spec = models.JSONField()
     seed = models.BigIntegerField()
+    shared = models.BooleanField(default=True)
     state = models.CharField(max_length=16, choices=RunState.choices, default=RunState.QUEUED)
     rounds_done = models.IntegerField(default=0)
     rounds_total = models.IntegerField()
     engine = models.CharField(max_length=16, blank=True)
     provenance = models.JSONField(default=dict)
+    artifact = models.TextField(blank=True)
     reason = models.TextField(blank=True)
+    crashes = models.IntegerField(default=0)
     cancel_requested = models.BooleanField(default=False)
     worker = models.ForeignKey(Worker, models.SET_NULL, null=True, blank=True, related_name="runs")
     lease_token = models.UUIDField(null=True, blank=True)
@@ -57,7 +76,9 @@ class Run(models.Model):
                 name="run_lease_exactly_while_running",
             ),
             models.UniqueConstraint(
-                fields=["hash"], condition=Q(state__in=["queued", "running", "done"]), name="run_live_hash_once"
+                fields=["hash"],
+                condition=Q(shared=True, state__in=["queued", "running", "done"]),
+                name="run_live_hash_once",
             ),
         ]
         indexes = [
@@ -79,7 +100,7 @@ class Attempt(models.Model):
     worker = models.CharField(max_length=200)
     started = models.DateTimeField()
     ended = models.DateTimeField(null=True, blank=True)
-    outcome = models.CharField(max_length=16, blank=True)
+    outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True)
     reason = models.TextField(blank=True)
     checkpoint = models.TextField(blank=True)
     checkpoint_round = models.IntegerField(null=True, blank=True)

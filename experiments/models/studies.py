@@ -24,8 +24,11 @@ class Study(models.Model):
     priority = models.IntegerField(default=0)
     requires = models.CharField(max_length=8, choices=Device.choices, default=Device.CPU)
     paused = models.BooleanField(default=False)
+    cancelled = models.BooleanField(default=False)
     created = models.DateTimeField(auto_now_add=True)
-    runs = models.ManyToManyField(Run, through="Membership", related_name="studies")
+    runs: models.ManyToManyField[Run, Membership] = models.ManyToManyField(
+        Run, through="Membership", related_name="studies"
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -39,13 +42,15 @@ class Study(models.Model):
 
 
 class Membership(models.Model):
-    """A run belongs to every study that asked for it; `position` is its place in the study's grid."""
+    """A run belongs to every study that asked for it: `position` is its place in the grid, `turn` in the queue."""
 
     pk = models.CompositePrimaryKey("study_id", "run_id")
     study = models.ForeignKey(Study, models.CASCADE, related_name="memberships")
     run = models.ForeignKey(Run, models.CASCADE, related_name="memberships")
     position = models.IntegerField()
+    turn = models.IntegerField()
     reused = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["position"]
+        indexes = [models.Index(fields=["study", "turn"], name="membership_turn")]

@@ -1,0 +1,1 @@
+"""From a commit to the browser: PostgreSQL notifies, one listener per process fans out to the open streams."""

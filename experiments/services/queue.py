@@ -1,0 +1,101 @@
+"""The queue: which run is next, and what happens to runs whose worker fell silent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from django.db import connection, transaction
+from django.db.models import Max
+from django.db.models.functions import Now
+
+from experiments.live.notify import notify_states
+from experiments.models import Attempt, Device, Run, RunState, Worker
+from experiments.services.leases import LEASE_SECONDS, Claim, lose_runs
+
+# Priority first, then whoever has least running, then the older study. A GPU worker prefers what needs its GPU.
+STUDIES = """
+WITH waiting AS (
+    SELECT DISTINCT membership.study_id
+    FROM experiments_run AS run JOIN experiments_membership AS membership ON membership.run_id = run.id
+    WHERE run.state = 'queued'
+), busy AS (
+    SELECT study.owner_id, count(DISTINCT run.id) AS runs
+    FROM experiments_run AS run
+    JOIN experiments_membership AS membership ON membership.run_id = run.id
+    JOIN experiments_study AS study ON study.id = membership.study_id
+    WHERE run.state = 'running' GROUP BY study.owner_id
+)
+SELECT study.id
+FROM experiments_study AS study
+JOIN waiting ON waiting.study_id = study.id
+LEFT JOIN busy ON busy.owner_id = study.owner_id
+WHERE NOT study.paused AND NOT study.cancelled AND study.requires = ANY(%(devices)s)
+ORDER BY study.priority DESC, study.requires = 'gpu' DESC, COALESCE(busy.runs, 0), study.id
+"""
+
+NEXT_RUN = """
+SELECT run.id
+FROM experiments_membership AS membership JOIN experiments_run AS run ON run.id = membership.run_id
+WHERE membership.study_id = %(study)s AND run.state = 'queued'
+ORDER BY membership.turn LIMIT 1
+FOR UPDATE OF run SKIP LOCKED
+"""
+
+
+def run_claim(*, worker: Worker) -> Claim | None:
+    """Takes the next run for this worker, or None. No two workers ever get the same one."""
+    if Worker.objects.filter(pk=worker.pk, draining=True).exists():
+        return None
+    with transaction.atomic():
+        run = next_run(devices_for(worker))
+        return None if run is None else lease(run, worker)
+
+
+def devices_for(worker: Worker) -> list[str]:
+    return [Device.CPU] if worker.device == "cpu" else [Device.GPU, Device.CPU]
+
+
+def next_run(devices: list[str]) -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(STUDIES, {"devices": devices})
+        for (study,) in cursor.fetchall():
+            cursor.execute(NEXT_RUN, {"study": study})
+            if found := cursor.fetchone():
+                return int(found[0])
+    return None
+
+
+def lease(run_id: int, worker: Worker) -> Claim:
+    token = uuid4()
+    Run.objects.filter(pk=run_id).update(
+        state=RunState.RUNNING,
+        worker=worker,
+        lease_token=token,
+        lease_until=Now() + timedelta(seconds=LEASE_SECONDS),
+        started=Now(),
+        finished=None,
+        reason="",
+        cancel_requested=False,
+    )
+    attempt = start_attempt(run_id, worker, token)
+    notify_states([run_id])
+    run = Run.objects.only("spec", "engine").get(pk=run_id)
+    return Claim(run_id, token, run.spec, run.engine or run.spec["engine"], attempt.number, checkpoints(run_id))
+
+
+def start_attempt(run_id: int, worker: Worker, token: UUID) -> Attempt:
+    last = Attempt.objects.filter(run_id=run_id).aggregate(last=Max("number"))["last"] or 0
+    return Attempt.objects.create(run_id=run_id, number=last + 1, token=token, worker=worker.name, started=Now())
+
+
+def checkpoints(run_id: int) -> tuple[str, ...]:
+    known = Attempt.objects.filter(run_id=run_id).exclude(checkpoint="").order_by("-checkpoint_round", "-number")
+    return tuple(known.values_list("checkpoint", flat=True))
+
+
+def reap() -> int:
+    """Requeues runs whose lease ran out, or fails those that have been tried too often; returns how many."""
+    with transaction.atomic():
+        expired = Run.objects.filter(state=RunState.RUNNING, lease_until__lt=Now())
+        return lose_runs(expired, f"Its worker fell silent for {LEASE_SECONDS} seconds.")

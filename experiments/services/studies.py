@@ -1,0 +1,154 @@
+"""Launching: a list of blocks becomes a study and its runs, all of it or nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from experiments.live.notify import notify_states, notify_study
+from experiments.models import Device, Membership, Run, RunState, Study, User
+from experiments.services.bell import ring_after_commit
+from experiments.services.locks import Lock, lock_in_transaction
+from experiments.services.rights import require_launch
+from workers.errors import Problem, SpecError
+from workers.spec import Grid, PlannedRun, expand
+
+Blocks = Sequence[Mapping[str, Any]]
+LIVE = (RunState.QUEUED, RunState.RUNNING, RunState.DONE)
+NAME_LENGTH, TAG_LENGTH, PRIORITIES = 200, 50, range(-100, 101)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a launch would do now."""
+
+    runs: int
+    cells: int
+    reused: int
+
+
+def study_plan(*, owner: User, blocks: Blocks, reuse: bool = True) -> Plan:
+    require_launch(owner)
+    grid = expand(blocks, limit=settings.MAX_RUNS)
+    return Plan(len(grid.runs), grid.cells, live_runs(grid.runs).count() if reuse else 0)
+
+
+def study_launch(
+    *,
+    owner: User,
+    name: str,
+    blocks: Blocks,
+    description: str = "",
+    tags: Iterable[str] = (),
+    priority: int = 0,
+    requires: str = Device.CPU,
+    reuse: bool = True,
+    shuffle: bool = False,
+    origin: str = "own",
+) -> Study:
+    require_launch(owner)
+    labels = clean_tags(tags)
+    grid = valid_grid(blocks, field_problems(name=name, tags=labels, priority=priority, requires=requires))
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        study = Study.objects.create(
+            owner=owner,
+            name=name.strip(),
+            description=description,
+            tags=labels,
+            blocks=list(blocks),
+            origin=origin,
+            priority=priority,
+            requires=requires,
+        )
+        held = hold_live_runs(grid.runs) if reuse else {}
+        made = make_runs([planned for planned in grid.runs if planned.hash not in held], shared=reuse)
+        enrol(study, grid, held, made, shuffle)
+        notify_study(study.pk, "launched")
+        ring_after_commit(new=len(made))
+    return study
+
+
+def valid_grid(blocks: Blocks, problems: list[Problem]) -> Grid:
+    """The grid, or every problem of the blocks and of the other fields at once."""
+    try:
+        grid = expand(blocks, limit=settings.MAX_RUNS)
+    except SpecError as error:
+        raise SpecError([*problems, *error.errors]) from None
+    if problems:
+        raise SpecError(problems)
+    return grid
+
+
+def field_problems(*, name: str, tags: Sequence[str], priority: int, requires: str) -> list[Problem]:
+    checks = [
+        (not name.strip(), "name", "A study needs a name."),
+        (len(name) > NAME_LENGTH, "name", f"At most {NAME_LENGTH} characters."),
+        ("\0" in name, "name", "Text cannot contain NUL characters."),
+        (any(len(tag) > TAG_LENGTH or "\0" in tag for tag in tags), "tags", f"At most {TAG_LENGTH} characters a tag."),
+        (priority not in PRIORITIES, "priority", f"A whole number from {PRIORITIES[0]} to {PRIORITIES[-1]}."),
+        (requires not in Device.values, "requires", f"Choose one of {', '.join(Device.values)}."),
+    ]
+    return [Problem(path, message) for wrong, path, message in checks if wrong]
+
+
+def clean_tags(tags: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+
+
+def live_runs(planned: Iterable[PlannedRun]) -> Any:
+    return Run.objects.filter(hash__in=[each.hash for each in planned], shared=True, state__in=LIVE)
+
+
+def hold_live_runs(planned: Sequence[PlannedRun]) -> dict[str, int]:
+    """Runs that exist already, by hash. One on its way to being cancelled is wanted again."""
+    found = dict(live_runs(planned).select_for_update(of=("self",)).order_by("id").values_list("hash", "id"))
+    wanted_again = list(
+        Run.objects.filter(id__in=found.values(), cancel_requested=True).values_list("id", flat=True),
+    )
+    if wanted_again:
+        Run.objects.filter(id__in=wanted_again).update(cancel_requested=False)
+        notify_states(wanted_again)
+    return found
+
+
+def make_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int]:
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                hash=each.hash,
+                cell=each.cell,
+                spec=each.spec.model_dump(mode="json"),
+                seed=each.spec.seed,
+                rounds_total=each.spec.rounds,
+                shared=shared,
+            )
+            for each in planned
+        ],
+        batch_size=1000,
+    )
+    return {run.hash: run.pk for run in runs}
+
+
+def enrol(study: Study, grid: Grid, held: Mapping[str, int], made: Mapping[str, int], shuffle: bool) -> None:
+    turns = list(range(len(grid.runs)))
+    if shuffle:
+        random.Random(study.pk).shuffle(turns)
+    Membership.objects.bulk_create(
+        [
+            Membership(
+                study=study,
+                run_id=held.get(each.hash) or made[each.hash],
+                position=position,
+                turn=turns[position],
+                reused=each.hash in held,
+            )
+            for position, each in enumerate(grid.runs)
+        ],
+        batch_size=2000,
+    )

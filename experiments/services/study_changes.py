@@ -1,0 +1,132 @@
+"""What a person does to a launched study. Only runs that no other study waits for are ever touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from experiments.live.notify import notify_study
+from experiments.models import Membership, Run, RunState, Study, User
+from experiments.services.bell import ring_after_commit
+from experiments.services.files import remove_run_folders
+from experiments.services.locks import Lock, lock_in_transaction
+from experiments.services.rights import require_manage
+from experiments.services.runs import cancel_runs, live_equal, requeue_runs
+from experiments.services.studies import clean_tags, field_problems
+from workers.errors import SpecError
+
+ENDED_BADLY = (RunState.FAILED, RunState.CANCELLED)
+UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+
+
+def study_cancel(*, study: Study, actor: User) -> Study:
+    """Queued runs are cancelled at once, running ones within seconds."""
+    require_manage(actor, study)
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        Study.objects.filter(pk=study.pk).update(cancelled=True)
+        own = only_held_by(study, besides=Study.objects.filter(cancelled=False))
+        cancel_runs(ids(own.filter(state__in=UNFINISHED)))
+        notify_study(study.pk, "cancelled")
+    return refreshed(study)
+
+
+def study_pause(*, study: Study, actor: User) -> Study:
+    """Queued runs are held back; running ones go on."""
+    require_manage(actor, study)
+    with transaction.atomic():
+        Study.objects.filter(pk=study.pk).update(paused=True)
+        notify_study(study.pk, "paused")
+    return refreshed(study)
+
+
+def study_resume(*, study: Study, actor: User) -> Study:
+    require_manage(actor, study)
+    with transaction.atomic():
+        Study.objects.filter(pk=study.pk).update(paused=False)
+        notify_study(study.pk, "resumed")
+        ring_after_commit()
+    return refreshed(study)
+
+
+def study_retry(*, study: Study, actor: User) -> int:
+    """Queues the failed and cancelled runs again, each from its last checkpoint; returns how many."""
+    require_manage(actor, study)
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        Study.objects.filter(pk=study.pk).update(cancelled=False)
+        leaving = Run.objects.filter(studies=study, state=RunState.RUNNING, cancel_requested=True)
+        ended = list(Run.objects.filter(studies=study, state__in=ENDED_BADLY).order_by("id"))
+        equal = live_equal(ended)
+        for run in ended:
+            if run.hash in equal and run.shared:
+                swap_member(study, run, equal[run.hash])
+        again = requeue_runs([run.pk for run in ended if not (run.hash in equal and run.shared)])
+        again += leaving.update(cancel_requested=False)
+        notify_study(study.pk, "retried")
+        ring_after_commit()
+    return again
+
+
+def swap_member(study: Study, old: Run, new: int) -> None:
+    """An equal run lives already: the study holds that one from now on."""
+    member = Membership.objects.filter(study=study, run=old)
+    place = member.values("position", "turn").get()
+    member.delete()
+    Membership.objects.get_or_create(study=study, run_id=new, defaults={**place, "reused": True})
+    delete_runs(ids(Run.objects.filter(pk=old.pk, memberships__isnull=True)))
+
+
+def study_update(
+    *,
+    study: Study,
+    actor: User,
+    name: str | None = None,
+    description: str | None = None,
+    tags: Iterable[str] | None = None,
+    priority: int | None = None,
+) -> Study:
+    require_manage(actor, study)
+    study.name = study.name if name is None else name.strip()
+    study.description = study.description if description is None else description
+    study.tags = study.tags if tags is None else clean_tags(tags)
+    study.priority = study.priority if priority is None else priority
+    if problems := field_problems(name=study.name, tags=study.tags, priority=study.priority, requires=study.requires):
+        raise SpecError(problems)
+    with transaction.atomic():
+        study.save(update_fields=["name", "description", "tags", "priority"])
+        notify_study(study.pk, "edited")
+    return study
+
+
+def study_delete(*, study: Study, actor: User) -> int:
+    """Deletes the study and the runs only it holds, whatever their state; returns how many runs went."""
+    require_manage(actor, study)
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        gone = ids(only_held_by(study, besides=Study.objects.all()))
+        notify_study(study.pk, "deleted")
+        study.delete()
+        delete_runs(gone)
+    return len(gone)
+
+
+def only_held_by(study: Study, *, besides: QuerySet[Study]) -> QuerySet[Run]:
+    others = Membership.objects.filter(run=OuterRef("pk"), study__in=besides.exclude(pk=study.pk).values("pk"))
+    return Run.objects.filter(studies=study).exclude(Exists(others))
+
+
+def delete_runs(gone: list[int]) -> None:
+    Run.objects.filter(pk__in=gone).delete()
+    transaction.on_commit(lambda: remove_run_folders(gone))
+
+
+def ids(runs: QuerySet[Run]) -> list[int]:
+    return list(runs.order_by(F("pk")).values_list("pk", flat=True))
+
+
+def refreshed(study: Study) -> Study:
+    study.refresh_from_db()
+    return study

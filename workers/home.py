@@ -1,0 +1,31 @@
+"""Where everything that is not in the database lives: `TRIBUTARY_HOME`, by default `.tributary/` beside the code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from uuid import UUID
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def home() -> Path:
+    """A relative folder counts from the project, so that every process finds the same one."""
+    return ROOT / Path(os.environ.get("TRIBUTARY_HOME") or ".tributary").expanduser()
+
+
+def run_folder(run: int) -> Path:
+    return home() / "runs" / str(run)
+
+
+def log_file(run: int) -> Path:
+    return run_folder(run) / "log.txt"
+
+
+def checkpoint_folder(run: int) -> Path:
+    return run_folder(run) / "checkpoints"
+
+
+def artifact_folder(run: int, token: UUID) -> Path:
+    """An attempt writes below its own token, so that one which lost its lease overwrites nothing."""
+    return run_folder(run) / "artifacts" / token.hex
