@@ -1,0 +1,92 @@
+"""YAML as people mean it: `1e-3` is a number, `on` is a word, and a key that is given twice is an error.
+
+PyYAML follows YAML 1.1, where `on`, `yes` and `no` are truth values, `1e-3` is text and `010` is eight. Specs have a
+field called `on`; so plain scalars are read by the rules of YAML 1.2, as JSON would.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from workers.errors import Problem, SpecError
+
+TAG = "tag:yaml.org,2002:"
+NUMBER_START = list("+-.0123456789")
+INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+FLOAT = re.compile(
+    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
+PREFIXES = {"0o": 8, "0x": 16}
+
+
+class SpecLoader(yaml.SafeLoader):
+    """Safe (plain data only), by the core schema of YAML 1.2."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        refuse_repeated_keys(node)
+        return super().construct_mapping(node, deep=deep)
+
+
+def refuse_repeated_keys(node: yaml.MappingNode) -> None:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag != f"{TAG}merge":
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"{key.value} is given twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+
+
+def integer(loader: SpecLoader, node: yaml.ScalarNode) -> int:
+    text = loader.construct_scalar(node)
+    base = PREFIXES.get(text[:2], 10)
+    return int(text if base == 10 else text[2:], base)
+
+
+def number(loader: SpecLoader, node: yaml.ScalarNode) -> float:
+    text = loader.construct_scalar(node).lower()
+    if text.endswith((".inf", ".nan")):
+        return math.copysign(math.inf, -1 if text[0] == "-" else 1) if text.endswith("inf") else math.nan
+    return float(text)
+
+
+for tag, pattern, starts in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", INTEGER.pattern, NUMBER_START),
+    ("float", FLOAT.pattern, NUMBER_START),
+    ("merge", r"<<", ["<"]),
+):
+    SpecLoader.add_implicit_resolver(f"{TAG}{tag}", re.compile(rf"^(?:{pattern})$"), starts)
+SpecLoader.add_constructor(f"{TAG}int", integer)
+SpecLoader.add_constructor(f"{TAG}float", number)
+
+
+def load_yaml(text: str) -> Any:
+    """The document, or a `SpecError` that says where it cannot be read."""
+    try:
+        return yaml.load(text, SpecLoader)
+    except yaml.MarkedYAMLError as error:
+        raise SpecError([Problem(place(error.problem_mark), error.problem or str(error))], "Not valid YAML.") from None
+    except yaml.YAMLError as error:
+        raise SpecError([Problem("", str(error))], "Not valid YAML.") from None
+
+
+def place(mark: yaml.Mark | None) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+
+
+def read_yaml(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
+        raise SpecError([Problem(str(path), f"Cannot be read: {reason}.")], "The file cannot be read.") from None
+    return load_yaml(text)
