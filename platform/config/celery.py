@@ -9,7 +9,7 @@ from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from django.conf import settings  # noqa: E402  # needs the line above
+from django.conf import settings  # needs the line above
 
 NOBODY_LISTENS = "redis://127.0.0.1:1/0"
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from workers.errors import TributaryError
@@ -22,7 +22,7 @@ class SettingError(TributaryError):
     """An environment variable that cannot be read as what it should be."""
 
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """What a parser raises: the text completes "PORT must be ..."."""
 
 
@@ -39,7 +39,7 @@ class Variable(Generic[Value]):
         given = (os.environ if environ is None else environ).get(self.name, "").strip()
         try:
             return self.parse(given or self.default)
-        except Malformed as error:
+        except MalformedError as error:
             shown = "its value (not shown)" if self.name in SECRET else repr(given)
             raise SettingError(f"{self.name} must be {error}, but is {shown}.") from None
 
@@ -54,14 +54,14 @@ def text(value: str) -> str:
 def flag(value: str) -> bool:
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if value.lower() not in words:
-        raise Malformed("1 or 0 (or true, false, yes, no, on, off)")
+        raise MalformedError("1 or 0 (or true, false, yes, no, on, off)")
     return words[value.lower()]
 
 
 def integer(low: int, high: int) -> Callable[[str], int]:
     def parse(value: str) -> int:
         if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
-            raise Malformed(f"a whole number from {low} to {high}")
+            raise MalformedError(f"a whole number from {low} to {high}")
         return int(value)
 
     return parse
@@ -79,7 +79,7 @@ def folder(value: str) -> Path:
 
 def host(value: str) -> str:
     if not value or any(character in value for character in "/ @?#") or "://" in value:
-        raise Malformed("a host name or an IP address, such as 127.0.0.1 or 0.0.0.0")
+        raise MalformedError("a host name or an IP address, such as 127.0.0.1 or 0.0.0.0")
     return value
 
 
@@ -90,13 +90,13 @@ def names(value: str) -> list[str]:
 def origins(value: str) -> list[str]:
     found = names(value)
     if any(urlsplit(origin).scheme not in ("http", "https") or not urlsplit(origin).netloc for origin in found):
-        raise Malformed("addresses with http:// or https://, separated by commas")
+        raise MalformedError("addresses with http:// or https://, separated by commas")
     return found
 
 
 def address(example: str, *schemes: str) -> Callable[[str], str]:
     def parse(value: str) -> str:
-        wanted = Malformed(f"an address such as {example}")
+        wanted = MalformedError(f"an address such as {example}")
         try:
             parts = urlsplit(value)
             complete = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
@@ -111,7 +111,7 @@ def address(example: str, *schemes: str) -> Callable[[str], str]:
 
 def secret_key(value: str) -> str:
     if value and len(value) < 32:
-        raise Malformed("at least 32 characters of randomness")
+        raise MalformedError("at least 32 characters of randomness")
     return value
 
 
@@ -148,10 +148,11 @@ ADMIN_PASSWORD = Variable(
     "TRIBUTARY_ADMIN_PASSWORD", text, "", "Password of the user `admin` at the first start", "random, printed once"
 )
 TOUR = Variable("TRIBUTARY_TOUR", flag, "1", "0 leaves out the small study that the first start queues")
+MAX_RUNS = Variable("TRIBUTARY_MAX_RUNS", integer(1, 1_000_000), "10000", "Largest number of runs one study may have")
 DEVICE = Variable("TRIBUTARY_DEVICE", text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ...")
 THREADS = Variable("TRIBUTARY_THREADS", integer(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads")
 
-VARIABLES: tuple[Variable[object], ...] = (
+VARIABLES: tuple[Variable[Any], ...] = (
     HOME,
     HOST,
     PORT,
@@ -165,6 +166,7 @@ VARIABLES: tuple[Variable[object], ...] = (
     HTTPS,
     ADMIN_PASSWORD,
     TOUR,
+    MAX_RUNS,
     DEVICE,
     THREADS,
 )

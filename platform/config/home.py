@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from dataclasses import dataclass
@@ -44,18 +45,25 @@ class Home:
             ) from None
         return self
 
-    def secret(self, name: str, length: int = 32) -> str:
-        """A random text made once and kept for its owner's eyes only."""
+    def secret(self, name: str, size: int = 32) -> str:
+        """A random text made once, whoever asks first, and kept for its owner's eyes only."""
         path = self.path / "secrets" / name
         if not path.exists():
             self.make()
-            write_private(path, secrets.token_urlsafe(length))
+            draft = draft_beside(path, secrets.token_hex(size))
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
+            draft.unlink()
         return path.read_text().strip()
 
 
 def write_private(path: Path, text: str) -> None:
     """Written whole or not at all, and never readable by others, not even for a moment."""
+    draft_beside(path, text).replace(path)
+
+
+def draft_beside(path: Path, text: str) -> Path:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)
-    draft.replace(path)
+    return draft

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from config.env import ROOT
@@ -63,5 +62,5 @@ def scheduler_command() -> list[str]:
     return [sys.executable, str(ROOT / "manage.py"), "scheduler"]
 
 
-def migrate_command() -> list[str]:
-    return [sys.executable, str(ROOT / "manage.py"), "migrate", "--verbosity", "0"]
+def prepare_command() -> list[str]:
+    return [sys.executable, str(ROOT / "manage.py"), "prepare"]

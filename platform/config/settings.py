@@ -14,7 +14,7 @@ from config.services.state import running_url
 ROOT = env.ROOT
 HOME = Home(env.HOME.read())
 DEBUG = env.DEBUG.read()
-SECRET_KEY = env.SECRET_KEY.read() or HOME.secret("secret-key", 50)
+SECRET_KEY = env.SECRET_KEY.read() or HOME.secret("secret-key")
 HOST, PORT = env.HOST.read(), env.PORT.read()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS.read() or allowed_hosts(HOST)
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS.read()
@@ -100,6 +100,8 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+
+MAX_RUNS = env.MAX_RUNS.read()
 
 # Set for each worker process by the supervisor or by the compose file.
 WORKER_DEVICE = env.DEVICE.read()

@@ -68,7 +68,7 @@ def data_folder(home: Home, name: str) -> Path:
     """Below the home; as root below /var/lib/tributary, under a name the home remembers."""
     if not is_root():
         return home.path / name
-    folder = make_shared(SHARED / home.secret("identity", 9)) / name
+    folder = make_shared(SHARED / home.secret("identity", 6)) / name
     link = home.path / name
     if not link.is_symlink():
         link.symlink_to(folder)

@@ -53,11 +53,14 @@ class Postgres:
         if not (self.data / "PG_VERSION").exists():
             self.initialise()
         self.refuse_other_version()
-        if self.port:
-            return self.launch()
-        with reserve_port() as holder:
-            self.port = port_of(holder)
-            return self.launch()
+        self.choose_port()
+        return self.launch()
+
+    def choose_port(self) -> None:
+        """Once: a server that is started again keeps its address."""
+        if not self.port:
+            with reserve_port() as holder:
+                self.port = port_of(holder)
 
     def launch(self) -> subprocess.Popen[bytes]:
         options = DURABLE | {"port": str(self.port)} | (THROWAWAY if self.throwaway else {})

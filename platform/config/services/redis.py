@@ -49,11 +49,14 @@ class Redis:
 
     def start(self) -> subprocess.Popen[bytes]:
         self.home.make()
-        if self.port:
-            return self.launch()
-        with reserve_port() as holder:
-            self.port = port_of(holder)
-            return self.launch()
+        self.choose_port()
+        return self.launch()
+
+    def choose_port(self) -> None:
+        """Once: a server that is started again keeps its address."""
+        if not self.port:
+            with reserve_port() as holder:
+                self.port = port_of(holder)
 
     def launch(self) -> subprocess.Popen[bytes]:
         """The configuration goes in by standard input: the password shows in no process list and no file."""

@@ -1,0 +1,13 @@
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Brings the database up to date; at the first start makes the admin and queues the tour."
+
+    def handle(self, *_: Any, **__: Any) -> None:
+        from config.prepare import prepare
+
+        self.stdout.write(json.dumps(prepare()))
