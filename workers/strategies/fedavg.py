@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class FedAvg(Strategy):
     """Federated averaging: the new global model is the mean of the clients' models, weighted by their samples.
 
-    w <- sum_i (n_i / n) w_i over the cohort. Flower's own `FedAvg` does exactly this and is used as it is.
+    w <- sum_i (n_i / n) w_i over the cohort, as Flower's own `FedAvg` has it.
     """
 
     name = "fedavg"
@@ -19,4 +19,7 @@ class FedAvg(Strategy):
     paper = "McMahan et al.: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017"
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        raise NotImplementedError
+        from workers.engine.method import Method
+        from workers.engine.server import Averaging
+
+        return Method(Averaging(context))

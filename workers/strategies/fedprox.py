@@ -27,4 +27,8 @@ class FedProx(Strategy):
     Params = FedProxParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        raise NotImplementedError
+        from workers.engine.method import Method
+        from workers.engine.server import Averaging
+        from workers.strategies._fedprox import Proximal
+
+        return Method(Averaging(context), Proximal(params.mu))

@@ -1,0 +1,77 @@
+"""Evaluation: on the server's test set or on the clients' held-out parts, every batch over all clients at once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.func import functional_call
+from torch.nn import functional as F  # noqa: N812
+
+from workers.engine.arrays import Tensors
+from workers.engine.federation import Federation
+from workers.engine.metrics import Scores, client_metrics, metrics_of
+from workers.engine.names import SAMPLES
+from workers.engine.network import Network
+from workers.engine.trainer import Samples
+from workers.spec import RunSpec
+
+BATCH_VALUES = 2**22
+"""Most input values in one evaluated batch."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    metrics: dict[str, float]
+    clients: dict[int, dict[str, float]]
+
+
+class Evaluator:
+    """Evaluates a global model. The module is a copy in evaluation mode: running statistics, no dropout."""
+
+    def __init__(self, spec: RunSpec, network: Network, federation: Federation, samples: Samples) -> None:
+        self.spec, self.samples = spec, samples
+        self.module = copy.deepcopy(network.module).eval()
+        self.names = spec.dataset_facts.class_names or tuple(map(str, range(spec.dataset_facts.classes)))
+        self.held_out = {client.index: client.held_out for client in federation.clients if len(client.held_out)}
+        self.test = Samples(
+            torch.from_numpy(federation.test_x).to(samples.x), torch.from_numpy(federation.test_y).to(samples.y.device)
+        )
+
+    def evaluate(self, model: Tensors, cohort: Sequence[int]) -> Evaluated:
+        if self.spec.evaluation.on == "server":
+            return Evaluated(metrics_of(self.scores(model, self.test.x, self.test.y), self.names), {})
+        chosen = cohort if self.spec.evaluation.clients == "cohort" else list(self.held_out)
+        return self.on_clients(model, [client for client in chosen if client in self.held_out])
+
+    def on_clients(self, model: Tensors, clients: Sequence[int]) -> Evaluated:
+        """One pass over all held-out parts; weighting by size is the same as pooling."""
+        if not clients:
+            return Evaluated({}, {})
+        index = np.concatenate([self.held_out[client] for client in clients])
+        owners = np.repeat(clients, [len(self.held_out[client]) for client in clients])
+        scores = self.scores(model, *self.samples.take(torch.from_numpy(index).to(self.samples.x.device)))
+        each = {client: one_client(scores.of(owners == client)) for client in clients}
+        return Evaluated({**metrics_of(scores, self.names), **client_metrics(each)}, each)
+
+    def per_client(self, model: Tensors, clients: Sequence[int]) -> dict[int, dict[str, float]]:
+        """For Flower's evaluate messages: the clients that hold something out."""
+        found = self.on_clients(model, [client for client in clients if client in self.held_out])
+        return {client: {SAMPLES: len(self.held_out[client]), **values} for client, values in found.clients.items()}
+
+    @torch.no_grad()
+    def scores(self, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> Scores:
+        size = max(1, BATCH_VALUES // max(1, x[0].numel()))
+        losses, found = [], []
+        for first in range(0, len(x), size):
+            logits = functional_call(self.module, model, (x[first : first + size],))
+            losses.append(F.cross_entropy(logits, y[first : first + size], reduction="none"))
+            found.append(logits.argmax(1))
+        return Scores(y.cpu().numpy(), torch.cat(found).cpu().numpy(), torch.cat(losses).double().cpu().numpy())
+
+
+def one_client(scores: Scores) -> dict[str, float]:
+    return {"accuracy": scores.accuracy, "loss": scores.loss}

@@ -1,0 +1,182 @@
+"""The server's loop: configure, send, aggregate, evaluate, record. It speaks only Flower's public strategy methods,
+
+because `Strategy.start` cannot go on from a checkpoint. Which grid is behind it (in process, Ray) does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from time import perf_counter
+from typing import Protocol
+
+from flwr.app import ConfigRecord, Message, MetricRecord
+
+from workers.engine.arrays import Tensors, bytes_of, record_of, tensors_of
+from workers.engine.evaluation import Evaluated, Evaluator
+from workers.engine.federation import Federation
+from workers.engine.method import Method
+from workers.engine.names import METRICS, SAMPLES, STEPS, TRAIN_LOSS
+from workers.engine.records import RoundRecord
+from workers.errors import TributaryError
+from workers.spec import RunSpec
+
+OnRound = Callable[[RoundRecord], None]
+
+
+class RoundGrid(Protocol):
+    """What the loop needs of a Flower grid: rounds that can be set, and the clients behind nodes."""
+
+    round: int
+    errors: list[Exception]
+
+    def send_and_receive(self, messages: Sequence[Message], *, timeout: float | None = None) -> list[Message]: ...
+
+    def client(self, node: int) -> int: ...
+
+
+@dataclass
+class Progress:
+    """Where a run is: all that changes from round to round, apart from strategy and client state."""
+
+    model: Tensors
+    round: int = 0
+    history: list[RoundRecord] = field(default_factory=list)
+
+
+@dataclass
+class Loop:
+    spec: RunSpec
+    federation: Federation
+    method: Method
+    grid: RoundGrid
+    evaluator: Evaluator
+    progress: Progress
+    on_round: OnRound | None = None
+
+    def begin(self) -> None:
+        """Round 0: the evaluation before training."""
+        started = perf_counter()
+        found = self.evaluator.evaluate(self.progress.model, ())
+        seconds = perf_counter() - started
+        metrics = {
+            **found.metrics,
+            "bytes_up": float(self.federation.shared_bytes),
+            "bytes_down": 0.0,
+            "bytes_peer": 0.0,
+            "seconds": seconds,
+            "seconds_evaluate": seconds,
+        }
+        self.record(RoundRecord(0, metrics, (), found.clients))
+
+    @property
+    def finished(self) -> bool:
+        return self.progress.round >= self.spec.rounds or stops_early(self.spec, self.progress.history)
+
+    def advance(self) -> None:
+        """One round. Nothing of `progress` changes until the round is complete."""
+        number, server = self.progress.round + 1, self.method.server
+        self.grid.round = number
+        times = [perf_counter()]
+        requests = list(server.configure_train(number, record_of(self.progress.model), ConfigRecord(), self.grid))  # type: ignore[arg-type]
+        replies = self.grid.send_and_receive(requests)
+        times.append(perf_counter())
+        if self.grid.errors:
+            raise TributaryError(f"Round {number} failed on the clients: {self.grid.errors[0]}") from self.grid.errors[
+                0
+            ]
+        arrays, _ = server.aggregate_train(number, replies)
+        model = self.progress.model if arrays is None else tensors_of(arrays, device_of(self.progress.model))
+        times.append(perf_counter())
+        clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
+        found = self.evaluated(number, model, list(clients))
+        times.append(perf_counter())
+        for client, values in found.clients.items():
+            clients[client] = {**clients.get(client, {}), **values}
+        self.progress.model, self.progress.round = model, number
+        metrics = {**found.metrics, **train_metrics(replies), **traffic(requests, replies), **seconds(times)}
+        cohort = tuple(self.grid.client(reply.metadata.src_node_id) for reply in replies)
+        self.record(RoundRecord(number, metrics, cohort, clients))
+
+    def evaluated(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
+        if number % self.spec.evaluation.every and number != self.spec.rounds:
+            return Evaluated({}, {})
+        shown = getattr(self.method.server, "virtual", None) or model
+        return self.evaluator.evaluate(shown, cohort)
+
+    def record(self, record: RoundRecord) -> None:
+        self.progress.history.append(record)
+        if self.on_round is not None:
+            self.on_round(record)
+
+
+def device_of(model: Tensors) -> str:
+    return str(next(iter(model.values())).device)
+
+
+def client_values(reply: Message) -> dict[str, float]:
+    if reply.has_error():
+        return {"failed": 1.0}
+    values = reply.content[METRICS]
+    assert isinstance(values, MetricRecord)
+    return {
+        "samples": number_of(values, SAMPLES),
+        "steps": number_of(values, STEPS),
+        "train_loss": number_of(values, TRAIN_LOSS),
+    }
+
+
+def number_of(values: MetricRecord, name: str) -> float:
+    value = values[name]
+    return float("nan") if isinstance(value, list) else float(value)
+
+
+def train_metrics(replies: Sequence[Message]) -> dict[str, float]:
+    """The clients' losses weighted by samples; `failures` only where there were some."""
+    values = [client_values(reply) for reply in replies]
+    answered = [each for each in values if "failed" not in each]
+    result = {}
+    if total := sum(each["samples"] for each in answered):
+        result["train_loss"] = sum(each["train_loss"] * each["samples"] for each in answered) / total
+    if len(answered) < len(values):
+        result["failures"] = float(len(values) - len(answered))
+    return result
+
+
+def traffic(requests: Sequence[Message], replies: Sequence[Message]) -> dict[str, float]:
+    """Requests share their content, so it is measured once; a client that failed got its request all the same."""
+    sizes = {id(request.content): 0 for request in requests}
+    for request in requests:
+        sizes[id(request.content)] = sizes[id(request.content)] or bytes_of(request.content)
+    return {
+        "bytes_up": float(sum(bytes_of(reply.content) for reply in replies if not reply.has_error())),
+        "bytes_down": float(sum(sizes[id(request.content)] for request in requests)),
+        "bytes_peer": 0.0,
+    }
+
+
+def seconds(times: Sequence[float]) -> dict[str, float]:
+    train, aggregate, evaluate = (later - earlier for earlier, later in pairwise(times))
+    return {
+        "seconds": times[-1] - times[0],
+        "seconds_train": train,
+        "seconds_aggregate": aggregate,
+        "seconds_evaluate": evaluate,
+    }
+
+
+def stops_early(spec: RunSpec, history: Sequence[RoundRecord]) -> bool:
+    """The target is reached, or the loss has not improved for `patience` evaluations (NaN is no improvement)."""
+    if not history:
+        return False
+    target, patience = spec.stop.target_accuracy, spec.stop.patience
+    if target is not None and history[-1].round and history[-1].metrics.get("accuracy", 0.0) >= target:
+        return True
+    if patience is None:
+        return False
+    losses = [record.metrics["loss"] for record in history if "loss" in record.metrics]
+    best, since = float("inf"), 0
+    for loss in losses:
+        best, since = (loss, 0) if loss < best else (best, since + 1)
+    return since >= patience

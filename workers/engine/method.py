@@ -1,0 +1,42 @@
+"""What a strategy file builds: the server's side, the clients' side, and what the engine must know of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from flwr.serverapp.strategy import Strategy
+
+from workers.engine.arrays import Tensors
+from workers.engine.rule import LocalRule
+
+if TYPE_CHECKING:
+    from workers.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class MethodContext:
+    """What a strategy may look at when it is built: the spec, the initial model and which of its names are buffers."""
+
+    spec: RunSpec
+    initial: Tensors
+    buffers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Method:
+    """A Flower strategy and the local rule its clients follow.
+
+    `pooled`: all data in one client. `personal`: a client is evaluated with the model it keeps itself.
+    `cycle`: rounds for which a cohort stays together (the first round is a cycle of its own).
+    """
+
+    server: Strategy
+    rule: LocalRule = field(default_factory=LocalRule)
+    pooled: bool = False
+    personal: bool = False
+    cycle: int = 1
+
+    def cohort_round(self, number: int) -> int:
+        """The round whose draw decides who takes part in that round."""
+        return number if number < 2 else 2 + (number - 2) // self.cycle * self.cycle

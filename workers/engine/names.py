@@ -1,0 +1,5 @@
+"""Names of records and values in the messages between server and clients."""
+
+ARRAYS, CONFIG, METRICS = "arrays", "config", "metrics"
+SAMPLES, TRAIN_LOSS, STEPS = "num-examples", "train-loss", "steps"
+ROUND = "server-round"

@@ -1,0 +1,113 @@
+"""Which samples each client of a stack sees at each local step. Numpy, vectorised over clients and steps.
+
+Clients are sorted by their number of steps, so those that are still at work are always the first rows of the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from workers.streams import keyed_draws
+
+BLOCK = 2**21
+"""Most indices made at once."""
+KEY_BITS = 44
+
+Rows = slice | torch.Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One local step of some rows of the stack. `weights` is None where no sample is padding."""
+
+    step: int
+    rows: Rows
+    index: torch.Tensor
+    weights: torch.Tensor | None
+
+
+class Schedule:
+    """The batches of one round for clients with these samples.
+
+    `parts` has a number in [0, 1) for each straggler: of its T steps it takes 1 + floor(part * (T - 1)).
+    Without padding, batches of different size are steps of their own, and a last batch of one sample joins the
+    batch before it: batch statistics of one sample do not exist. A client of a single sample then takes no step.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[np.ndarray],
+        keys: np.ndarray,
+        *,
+        epochs: int,
+        batch_size: int,
+        parts: Sequence[float | None],
+        padded: bool,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self.batch_size, self.padded, self.device, self.dtype = batch_size, padded, device, dtype
+        self.sizes = np.array([len(each) for each in samples], dtype=np.int64)
+        self.per_epoch = steps_per_epoch(self.sizes, batch_size, padded=padded)
+        self.steps = self.per_epoch * epochs
+        for row, part in enumerate(parts):
+            if part is not None:
+                self.steps[row] = min(self.steps[row], 1 + int(part * (self.steps[row] - 1)))
+        self.offsets = np.cumsum(self.sizes) - self.sizes
+        self.total = int(self.sizes.sum())
+        self.order = shuffled(samples, self.sizes, keys, epochs)
+        self.by_steps = np.argsort(-self.steps, kind="stable")
+
+    def batches(self) -> Iterator[Batch]:
+        longest = int(self.steps.max(initial=0))
+        width = self.batch_size + (0 if self.padded else 1)
+        block = max(1, BLOCK // max(1, len(self.sizes) * width))
+        for first in range(0, longest, block):
+            yield from self.block(first, min(first + block, longest), width)
+
+    def block(self, first: int, last: int, width: int) -> Iterator[Batch]:
+        """All steps from first to last: index [steps, clients, width] and how many of each are real."""
+        rows, steps = self.by_steps, np.arange(first, last)[:, None]
+        per_epoch = np.maximum(self.per_epoch[rows], 1)
+        epoch, within = np.divmod(steps, per_epoch)
+        start = within * self.batch_size
+        counts = np.where(within == per_epoch - 1, self.sizes[rows] - start, self.batch_size)
+        places = (epoch * self.total + self.offsets[rows] + start)[..., None] + np.arange(width)
+        index = torch.from_numpy(self.order[np.minimum(places, len(self.order) - 1)]).to(self.device)
+        active = (self.steps[rows] > steps).sum(1)
+        for at, step in enumerate(range(first, last)):
+            yield from self.step(step, index[at], counts[at, : active[at]])
+
+    def step(self, step: int, index: torch.Tensor, counts: np.ndarray) -> Iterator[Batch]:
+        most = int(counts.max())
+        if (counts == most).all():
+            yield Batch(step, slice(0, len(counts)), index[: len(counts), :most], None)
+        elif self.padded:
+            yield Batch(step, slice(0, len(counts)), index[: len(counts), :most], self.weights(counts, most))
+        else:
+            for count in np.unique(counts)[::-1]:
+                rows = torch.from_numpy(np.flatnonzero(counts == count)).to(self.device)
+                yield Batch(step, rows, index[rows, :count], None)
+
+    def weights(self, counts: np.ndarray, most: int) -> torch.Tensor:
+        real = np.arange(most) < counts[:, None]
+        return torch.from_numpy(real / counts[:, None]).to(self.device, self.dtype)
+
+
+def steps_per_epoch(sizes: np.ndarray, batch_size: int, *, padded: bool) -> np.ndarray:
+    steps = -(-sizes // batch_size)
+    return steps if padded else steps - (sizes % batch_size == 1)
+
+
+def shuffled(samples: Sequence[np.ndarray], sizes: np.ndarray, keys: np.ndarray, epochs: int) -> np.ndarray:
+    """For each epoch every client's samples in a new order: one sort of random keys with the client in front."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    places = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    counters = (np.arange(epochs)[:, None] << 32) + places
+    draws = keyed_draws(keys[owners], counters) >> np.uint64(64 - KEY_BITS)
+    ranks = np.argsort(draws | owners.astype(np.uint64) << np.uint64(KEY_BITS), axis=1, kind="stable")
+    return np.concatenate(samples)[ranks].reshape(-1)

@@ -1,0 +1,72 @@
+"""From a spec to everything a run needs, on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from workers.catalog import load_catalog
+from workers.engine.arrays import Tensors
+from workers.engine.evaluation import Evaluator
+from workers.engine.federation import Federation, make_federation
+from workers.engine.method import Method, MethodContext
+from workers.engine.network import Network, dtype_of, make_network, stacked_gradients
+from workers.engine.participation import Participation
+from workers.engine.rule import ClientStore
+from workers.engine.trainer import Samples, Trainer
+from workers.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Setup:
+    spec: RunSpec
+    device: torch.device
+    federation: Federation
+    network: Network
+    initial: Tensors
+    method: Method
+    participation: Participation
+    trainer: Trainer
+    evaluator: Evaluator
+
+
+def make_setup(spec: RunSpec, device: torch.device, stop: Callable[[], bool] | None = None) -> Setup:
+    catalog = load_catalog()
+    federation = make_federation(spec)
+    network = make_network(spec, device)
+    initial = network.initial()
+    context = MethodContext(spec, initial, tuple(network.buffers))
+    method = catalog.strategies[spec.strategy.name].build(spec.strategy, context)
+    samples = Samples(
+        torch.from_numpy(federation.x).to(device, dtype_of(spec)), torch.from_numpy(federation.y).to(device)
+    )
+    trainer = Trainer(
+        spec=spec,
+        network=network,
+        samples=samples,
+        optimizer=catalog.optimizers[spec.local.optimizer.name].build(spec.local.optimizer),
+        rule=method.rule,
+        store=ClientStore(),
+        gradients=stacked_gradients,
+        padded=not network.has_batch_statistics,
+        stop=stop,
+    )
+    return Setup(
+        spec,
+        device,
+        federation,
+        network,
+        initial,
+        method,
+        Participation(spec, federation, method),
+        trainer,
+        Evaluator(spec, network, federation, samples),
+    )
+
+
+def device_named(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)

@@ -1,0 +1,178 @@
+"""Local training of a stack of clients, step by step: gradients, local rule, optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from workers.engine.arrays import Tensors
+from workers.engine.federation import ClientData
+from workers.engine.network import Gradients, Network
+from workers.engine.optimizer import StackedOptimizer, State
+from workers.engine.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork
+from workers.engine.schedule import Batch, Schedule
+from workers.errors import StopRequested
+from workers.spec import RunSpec
+from workers.streams import client_keys
+
+GradientFunction = Callable[
+    [Network, Sequence[torch.Tensor], Tensors, torch.Tensor, torch.Tensor, torch.Tensor | None], Gradients
+]
+STEP_KEY = 0x9E3779B97F4A7C15 - 2**64
+
+
+@dataclass(frozen=True)
+class Samples:
+    """All clients' data, once, on the device; a client is an index vector."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+
+    def take(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        flat = index.reshape(-1)
+        return self.x.index_select(0, flat).view(*index.shape, *self.x.shape[1:]), self.y[index]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What some clients are asked to do in a round. `parts` has the stragglers among them."""
+
+    round: int
+    clients: Sequence[ClientData]
+    anchor: Tensors
+    received: Mapping[str, Tensors] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stack of clients answers; row i belongs to `clients[i]`."""
+
+    clients: list[int]
+    samples: list[int]
+    steps: list[int]
+    losses: list[float]
+    model: Tensors
+    reply_name: str | None
+    contribution: Contribution
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Trains stacks: `gradients` decides whether they are computed together or one at a time."""
+
+    spec: RunSpec
+    network: Network
+    samples: Samples
+    optimizer: StackedOptimizer
+    rule: LocalRule
+    store: ClientStore
+    gradients: GradientFunction
+    padded: bool
+    stop: Callable[[], bool] | None = None
+
+    def train(self, assignment: Assignment) -> Outcome:
+        schedule = self.schedule(assignment)
+        work = self.start(assignment, schedule)
+        self.rule.start(work)
+        losses = self.run(work, schedule)
+        return Outcome(
+            work.clients,
+            work.samples,
+            work.steps.tolist(),
+            (losses / work.steps.clamp(min=1)).tolist(),
+            {**work.params, **work.buffers},
+            self.rule.reply_name(work),
+            self.rule.finish(work),
+        )
+
+    def schedule(self, assignment: Assignment) -> Schedule:
+        return Schedule(
+            [client.train for client in assignment.clients],
+            self.keys("batches", assignment.clients, assignment.round),
+            epochs=self.spec.local.epochs,
+            batch_size=self.spec.local.batch_size,
+            parts=[assignment.parts.get(client.index) for client in assignment.clients],
+            padded=self.padded,
+            device=self.samples.x.device,
+            dtype=self.samples.x.dtype,
+        )
+
+    def keys(self, purpose: Any, clients: Sequence[ClientData], number: int) -> np.ndarray:
+        return client_keys(self.spec.seed, purpose, np.array([client.key for client in clients]), number)
+
+    def start(self, assignment: Assignment, schedule: Schedule) -> LocalWork:
+        clients = [assignment.clients[row] for row in schedule.by_steps]
+
+        def stacked(names: Sequence[str]) -> Tensors:
+            return {name: repeated(assignment.anchor[name], len(clients)) for name in names}
+
+        return LocalWork(
+            round=assignment.round,
+            clients=[client.index for client in clients],
+            samples=[len(client.train) for client in clients],
+            steps=torch.from_numpy(schedule.steps[schedule.by_steps]),
+            anchor=assignment.anchor,
+            params=stacked(self.network.parameters),
+            buffers=stacked(self.network.buffers),
+            received=assignment.received,
+            config=assignment.config,
+            store=self.store,
+            lr=self.optimizer.lr,
+            rule={"dropout": self.dropout_keys(clients, assignment.round)},
+        )
+
+    def dropout_keys(self, clients: Sequence[ClientData], number: int) -> torch.Tensor:
+        keys = self.keys("dropout", clients, number).view(np.int64)
+        return torch.from_numpy(keys).to(self.samples.x.device)
+
+    def run(self, work: LocalWork, schedule: Schedule) -> torch.Tensor:
+        """All steps; returns the sum of each client's losses over its steps."""
+        params = list(work.params.values())
+        state = self.optimizer.new_state(params)
+        losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
+        for batch in schedule.batches():
+            if self.stop is not None and self.stop():
+                raise StopRequested(f"Stopped in round {work.round}, at local step {batch.step + 1}.")
+            losses[batch.rows] += self.step(work, params, state, batch)
+        return losses.cpu()
+
+    def step(self, work: LocalWork, params: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
+        """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
+        rows = batch.rows
+        own = [param[rows] for param in params]
+        moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
+        buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
+        keyed = buffers
+        if self.network.keys:
+            keyed = self.network.with_keys(buffers, work.rule["dropout"][rows] + batch.step * STEP_KEY)
+        x, y = self.samples.take(batch.index)
+        y = self.rule.targets(work, rows, y)
+        losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)
+        if self.rule.changes_gradients:
+            names = self.network.parameters
+            named = LocalStep(
+                batch.step, rows, dict(zip(names, own, strict=True)), dict(zip(names, grads, strict=True))
+            )
+            self.rule.gradient(work, named)
+        self.optimizer.update(own, grads, moments, batch.step + 1)
+        if not isinstance(rows, slice):
+            put_back(params, own, rows)
+            put_back(list(work.buffers.values()), list(buffers.values()), rows)
+            for slot, tensors in state.items():
+                put_back(tensors, moments[slot], rows)
+        return losses
+
+
+def repeated(tensor: torch.Tensor, times: int) -> torch.Tensor:
+    return tensor.expand(times, *tensor.shape).clone()
+
+
+def put_back(stacks: list[torch.Tensor], values: list[torch.Tensor], rows: torch.Tensor) -> None:
+    for stack, value in zip(stacks, values, strict=True):
+        stack[rows] = value
