@@ -109,16 +109,19 @@ def save(policy: CheckpointPolicy, state: CheckpointState) -> Path:
 
 def load_newest(policy: CheckpointPolicy, identity: str, *, strict: bool = False) -> CheckpointState | None:
     """The newest usable candidate of the policy, or None. `strict`: none usable among several is an error."""
-    refusals = []
+    refusals: list[str] = []
+    found = None
     for path in policy.resume:
         try:
-            return load(Path(path), identity)
+            found = load(Path(path), identity)
+            break
         except CheckpointError as error:
-            log.warning("%s", error)
             refusals.append(str(error))
-    if strict and refusals:
+    if strict and refusals and found is None:
         raise CheckpointError("\n".join(["No checkpoint can be used; choose another folder.", *refusals]))
-    return None
+    for refusal in refusals:
+        log.warning("%s", refusal)
+    return found
 
 
 def load(path: Path, identity: str) -> CheckpointState:
