@@ -30,8 +30,9 @@ def ring_for(new: int | None = None) -> int:
 
 def ring() -> int:
     """Rings for idle workers while runs are queued; returns how many bells."""
-    queued = Run.objects.filter(state=RunState.QUEUED, studies__paused=False, studies__cancelled=False).count()
-    return send_bells(idle_workers()[:queued])
+    idle = idle_workers()
+    waiting = Run.objects.filter(state=RunState.QUEUED, studies__paused=False, studies__cancelled=False)
+    return send_bells(idle[: waiting[: len(idle)].count()]) if idle else 0
 
 
 def send_bells(workers: list[Worker]) -> int:

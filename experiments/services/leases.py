@@ -52,7 +52,7 @@ UPDATE experiments_run AS run SET
 WHERE run.id = %(run)s AND run.lease_token = %(token)s
 RETURNING
     run.cancel_requested,
-    COALESCE((SELECT draining FROM experiments_worker WHERE id = run.worker_id), true),
+    COALESCE((SELECT draining FROM experiments_worker WHERE id = run.worker_id), false),
     run.cell,
     ARRAY(SELECT study_id FROM experiments_membership WHERE run_id = run.id ORDER BY 1),
     extract(epoch FROM clock_timestamp())::float8

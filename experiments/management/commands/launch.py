@@ -1,0 +1,57 @@
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from experiments.models import Role, Run, RunState, Study, User
+from experiments.services.definition import definition_launch, parse_definition
+from experiments.services.studies import study_plan
+from workers.spec.yaml import read_yaml
+
+LOOK_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    help = "Launches the study in a YAML file."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="STUDY.yaml")
+        parser.add_argument("--owner", help="user name; the first admin otherwise")
+        parser.add_argument("--wait", action="store_true", help="stay until every run has ended; fails if one failed")
+        parser.add_argument("--dry-run", action="store_true", help="check and count only")
+
+    def handle(self, *_: Any, file: Path, owner: str | None, wait: bool, dry_run: bool, **__: Any) -> None:
+        definition = parse_definition(read_yaml(file))
+        person = owner_named(owner)
+        if dry_run:
+            plan = study_plan(owner=person, blocks=definition.blocks, reuse=definition.reuse)
+            self.stdout.write(f"{plan.runs} runs in {plan.cells} cells, {plan.reused} of them exist already.")
+            return
+        study = definition_launch(owner=person, definition=definition)
+        self.stdout.write(f"Launched study {study.pk}: {study.memberships.count()} runs.")
+        if wait:
+            self.wait(study)
+
+    def wait(self, study: Study) -> None:
+        told = ""
+        while True:
+            counts = Counter(Run.objects.filter(studies=study).values_list("state", flat=True))
+            text = ", ".join(f"{counts[state]} {state}" for state in RunState.values if counts[state])
+            if text != told:
+                self.stdout.write(text)
+                told = text
+            if not counts[RunState.QUEUED] and not counts[RunState.RUNNING]:
+                break
+            time.sleep(LOOK_SECONDS)
+        if counts[RunState.FAILED] or counts[RunState.CANCELLED]:
+            raise CommandError("Not every run is done.")
+
+
+def owner_named(name: str | None) -> User:
+    people = User.objects.filter(username=name) if name else User.objects.filter(role=Role.ADMIN).order_by("pk")
+    person = people.first()
+    if person is None:
+        raise CommandError(f"There is no user {name}." if name else "There is no admin: start Tributary once.")
+    return person

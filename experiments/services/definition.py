@@ -1,0 +1,49 @@
+"""A study as a person writes it: one typed shape for REST, YAML files and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from experiments.models import Study, User
+from experiments.services.studies import study_launch
+from workers.errors import Problem, SpecError
+from workers.spec.runspec import problems_of
+
+
+class StudyDefinition(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    name: str = Field(max_length=200)
+    """What the study is called."""
+    description: str = Field("", max_length=20_000)
+    """Why it is done, in free text."""
+    tags: list[str] = Field([], max_length=50)
+    """Words to find it by."""
+    blocks: list[dict[str, Any]] = Field(
+        examples=[[{"dataset": {"name": "digits"}, "model": {"name": "mlp-50"}, "strategy": {"name": "fedavg"}}]]
+    )
+    """Grids: every field, at any depth, may be one value or a list; lists are axes."""
+    priority: int = Field(0, ge=-100, le=100)
+    """Higher goes first."""
+    requires: Literal["cpu", "gpu"] = "cpu"
+    """What a worker must have to take its runs."""
+    reuse: bool = True
+    """Equal runs that exist already become members instead of being computed again."""
+    shuffle: bool = False
+    """Takes the runs in a random order, so that early results cover the grid."""
+
+
+def parse_definition(data: Any) -> StudyDefinition:
+    if not isinstance(data, Mapping):
+        raise SpecError([Problem("", "A study is a mapping with name and blocks.")])
+    try:
+        return StudyDefinition.model_validate(data)
+    except ValidationError as error:
+        raise SpecError(problems_of(error, data)) from None
+
+
+def definition_launch(*, owner: User, definition: StudyDefinition, origin: str = "own") -> Study:
+    return study_launch(owner=owner, origin=origin, **definition.model_dump())

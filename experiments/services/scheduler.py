@@ -1,0 +1,41 @@
+"""What must happen whether or not a message arrives: silent workers lose their runs, idle ones hear the bell."""
+
+from __future__ import annotations
+
+import logging
+from threading import Event
+
+from django.db import InterfaceError, OperationalError, connection
+
+from experiments.services.bell import ring
+from experiments.services.fleet import workers_forget
+from experiments.services.locks import Lock, try_session_lock
+from experiments.services.queue import reap
+
+logger = logging.getLogger(__name__)
+TICK_SECONDS = 1.0
+
+
+class Scheduler:
+    """Of several, the one that holds the lock works; the others take over when its connection ends."""
+
+    def __init__(self) -> None:
+        self.leads = False
+
+    def run(self, stop: Event) -> None:
+        while not stop.wait(TICK_SECONDS):
+            try:
+                self.tick()
+            except (OperationalError, InterfaceError) as error:
+                connection.close()
+                self.leads = False
+                logger.warning("The database does not answer, trying again: %s", error)
+
+    def tick(self) -> None:
+        self.leads = self.leads or try_session_lock(Lock.SCHEDULER)
+        if not self.leads:
+            return
+        if lost := reap():
+            logger.warning("Took %s runs away from silent workers.", lost)
+        workers_forget()
+        ring()

@@ -1,0 +1,248 @@
+"""The Celery side of the queue: claim a run, hand it to the runner, write down what it tells, until none is left.
+
+This process owns the lease and the heartbeat and never computes: it must not import torch.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, TextIO, TypeVar
+
+from celery import shared_task, signals
+from django.conf import settings
+from django.db import Error, InterfaceError, OperationalError, connection
+
+from experiments.models import Worker
+from experiments.services import fleet, leases
+from experiments.services.errors import StaleLeaseError
+from experiments.services.leases import Claim, Wishes
+from experiments.services.queue import run_claim
+from workers.engine.records import RoundRecord
+from workers.home import artifact_folder, checkpoint_folder, home, log_file
+from workers.slot import LimitError, RunnerDiedError, Slot
+
+logger = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
+
+HEARTBEAT_SECONDS = 1.0
+STOP_SECONDS = 10.0
+DATABASE_PAUSE_SECONDS = 1.0
+LEAVING_PATIENCE_SECONDS = 5.0
+CHECKPOINT_EVERY = 10
+PACE_SECONDS = 10.0
+
+
+class Pace:
+    """Rounds per second over the last seconds."""
+
+    def __init__(self) -> None:
+        self.rounds: deque[float] = deque(maxlen=10_000)
+
+    def note(self, rounds: int) -> None:
+        self.rounds.extend([time.monotonic()] * rounds)
+
+    @property
+    def per_second(self) -> float:
+        since = time.monotonic() - PACE_SECONDS
+        return sum(1 for moment in self.rounds.copy() if moment > since) / PACE_SECONDS
+
+
+class Agent:
+    """One worker process: its row in the database, its runner, and whether it was asked to leave."""
+
+    def __init__(self, name: str, device: str, threads: int) -> None:
+        self.name = name
+        self.slot = Slot(device=device, threads=threads)
+        self.worker: Worker | None = None
+        self.leaving = Event()
+        self.gone = Event()
+        self.pace = Pace()
+
+    def start(self) -> None:
+        self.slot.warm()
+        self.beat()
+        Thread(target=self.keep_beating, daemon=True).start()
+
+    def keep_beating(self) -> None:
+        while not self.gone.wait(fleet.BEAT_SECONDS):
+            self.beat()
+            connection.close()
+
+    def beat(self) -> None:
+        try:
+            if self.worker and fleet.worker_beat(worker=self.worker, rounds_per_second=self.pace.per_second):
+                return
+            self.worker = fleet.worker_enlist(
+                name=self.name, host=socket.gethostname(), device=self.slot.device, threads=self.slot.threads
+            )
+        except Error as error:
+            connection.close()
+            logger.warning("No heartbeat, the database does not answer: %s", error)
+
+    def work(self) -> int:
+        """Runs claimed and driven until the queue is empty or this worker shall leave."""
+        driven = 0
+        while self.worker and not self.leaving.is_set() and (claim := run_claim(worker=self.worker)):
+            Drive(self, claim).run()
+            driven += 1
+        return driven
+
+    def leave(self) -> None:
+        self.gone.set()
+        self.slot.close()
+        if self.worker:
+            fleet.worker_leave(worker=self.worker)
+
+
+class Drive:
+    """One attempt at a run, from its claim to its end."""
+
+    def __init__(self, agent: Agent, claim: Claim) -> None:
+        self.agent, self.claim, self.slot = agent, claim, agent.slot
+        self.next_beat = 0.0
+        self.stop_until: float | None = None
+
+    def run(self) -> None:
+        path = log_file(self.claim.run)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8", buffering=1) as log:
+            log.write(f"Attempt {self.claim.attempt} on {self.agent.name}\n")
+            try:
+                self.follow(log)
+            except StaleLeaseError:
+                log.write("The run was taken away: nothing more of this attempt counts.\n")
+                self.slot.kill()
+            except RunnerDiedError as error:
+                self.end(leases.run_crash, reason=str(error))
+            except LimitError as error:
+                self.end(leases.run_fail, reason=str(error))
+
+    def follow(self, log: TextIO) -> None:
+        self.slot.start(self.job(), log=lambda line: print(line, file=log))
+        while not self.settle(self.slot.poll(HEARTBEAT_SECONDS), log):
+            if time.monotonic() >= self.next_beat:
+                self.heed(self.save(lambda: leases.run_heartbeat(claim=self.claim)))
+            if self.stop_until is not None and time.monotonic() > self.stop_until:
+                self.slot.kill()
+                self.end(leases.run_release, reason="It did not stop in time and was ended.")
+                return
+
+    def job(self) -> dict[str, Any]:
+        return {
+            "run": self.claim.run,
+            "spec": dict(self.claim.spec),
+            "engine": self.claim.engine,
+            "checkpoint": {
+                "folder": str(checkpoint_folder(self.claim.run)),
+                "token": self.claim.token.hex,
+                "every": CHECKPOINT_EVERY,
+                "resume": list(self.claim.resume),
+            },
+            "artifacts": str(artifact_folder(self.claim.run, self.claim.token)),
+        }
+
+    def settle(self, events: Iterable[dict[str, Any]], log: TextIO) -> bool:
+        """Writes the events down, rounds that came together in one transaction; True once the attempt has ended."""
+        rounds: list[RoundRecord] = []
+        for event in events:
+            if event["event"] == "round":
+                rounds.append(record_of(event))
+                continue
+            self.record(rounds)
+            rounds = []
+            if self.settle_one(event, log):
+                return True
+        self.record(rounds)
+        return False
+
+    def record(self, rounds: list[RoundRecord]) -> None:
+        if rounds:
+            self.agent.pace.note(len(rounds))
+            self.heed(self.save(lambda: leases.rounds_record(claim=self.claim, records=rounds)))
+
+    def settle_one(self, event: dict[str, Any], log: TextIO) -> bool:
+        match event["event"]:
+            case "started":
+                self.save(lambda: leases.engine_record(claim=self.claim, engine=event["engine"]))
+            case "checkpoint":
+                path, number = event["path"], event["round"]
+                self.save(lambda: leases.checkpoint_record(claim=self.claim, path=path, round_number=number))
+            case "done":
+                artifact = str(Path(event["artifact"]).relative_to(home()))
+                self.end(leases.run_finish, provenance=event["provenance"], artifact=artifact)
+                shutil.rmtree(checkpoint_folder(self.claim.run), ignore_errors=True)
+                return True
+            case "stopped":
+                self.end(leases.run_release)
+                return True
+            case "failed":
+                log.write(event["trace"])
+                self.end(leases.run_fail, reason=event["reason"])
+                return True
+        return False
+
+    def heed(self, wishes: Wishes) -> None:
+        self.next_beat = time.monotonic() + HEARTBEAT_SECONDS
+        if self.stop_until is None and (wishes.cancel or wishes.drain or self.agent.leaving.is_set()):
+            self.stop_until = time.monotonic() + STOP_SECONDS
+            self.slot.stop()
+
+    def end(self, how: Callable[..., None], **facts: Any) -> None:
+        self.save(lambda: how(claim=self.claim, **facts))
+
+    def save(self, write: Callable[[], Answer]) -> Answer:
+        """Outlasts a database that is away: writes may be repeated safely, and the token tells if it took too long."""
+        patience = time.monotonic() + LEAVING_PATIENCE_SECONDS
+        while True:
+            try:
+                return write()
+            except (OperationalError, InterfaceError) as error:
+                connection.close()
+                if self.agent.leaving.is_set() and time.monotonic() > patience:
+                    raise StaleLeaseError from error
+                logger.warning("The database does not answer, trying again: %s", error)
+                time.sleep(DATABASE_PAUSE_SECONDS)
+
+
+def record_of(event: dict[str, Any]) -> RoundRecord:
+    clients = {int(client): numbers for client, numbers in event["clients"].items()}
+    return RoundRecord(event["round"], event["metrics"], tuple(event["cohort"]), clients)
+
+
+agents: list[Agent] = []
+
+
+@shared_task(name="workers.tasks.work", ignore_result=True)
+def work() -> int:
+    try:
+        return sum(agent.work() for agent in agents)
+    except OperationalError as error:
+        logger.warning("No work, the database does not answer: %s", error)
+        return 0
+
+
+@signals.worker_ready.connect
+def arrive(sender: Any, **_: Any) -> None:
+    agent = Agent(sender.hostname, settings.WORKER_DEVICE, settings.WORKER_THREADS)
+    agents.append(agent)
+    agent.start()
+
+
+@signals.worker_shutting_down.connect
+def prepare_to_leave(**_: Any) -> None:
+    """Runs in the middle of whatever the process does: it only sets a flag, which the next heartbeat heeds."""
+    for agent in agents:
+        agent.leaving.set()
+
+
+@signals.worker_shutdown.connect
+def leave(**_: Any) -> None:
+    for agent in agents:
+        agent.leave()
