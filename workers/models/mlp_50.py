@@ -1,28 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
-from workers.component import Model, Shape, elements
-
-if TYPE_CHECKING:
-    import torch
-
-HIDDEN = 50
+from workers.models._families import Mlp
 
 
-class Mlp50(Model):
-    """One hidden layer of 50 units with ReLU (28,406 parameters on UCI HAR)."""
+class Mlp50(Mlp):
+    """One hidden layer of 50 units with ReLU (28,406 parameters on UCI HAR).
+
+    Activation, normalisation and dropout are the study's future work; the defaults are the study's model.
+    """
 
     name = "mlp-50"
     label = "MLP 50"
-
-    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
-        return None
-
-    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
-        return (elements(shape) + 1) * HIDDEN + (HIDDEN + 1) * classes
-
-    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
-        from torch import nn
-
-        return nn.Sequential(nn.Flatten(), nn.Linear(elements(shape), HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, classes))
+    paper = "Iaisy: Hybrid between federated and centralised learning, University of Bologna, 2024"
+    hidden: ClassVar[tuple[int, ...]] = (50,)

@@ -1,0 +1,73 @@
+import pytest
+import torch
+
+from workers.catalog import load_catalog
+from workers.component import Shape
+from workers.models._blocks import groups_of
+
+MODELS = load_catalog().models
+PICTURES_ONLY = {"lenet", "cnn-32-64-100", "cnn-32-64-512", "detector"} | {
+    "resnet18",
+    "mobilenet",
+    "mobilenet-v2",
+    "xception",
+}
+
+
+def refusal(name: str, shape: Shape) -> str | None:
+    return MODELS[name].refusal(shape, 10, MODELS[name].Params())
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES_ONLY))
+def test_convolutions_refuse_features(name: str) -> None:
+    assert refusal(name, (561,)) == (
+        "It needs pictures (channels, height, width); the data has shape [561]. Choose an MLP."
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - PICTURES_ONLY))
+def test_dense_models_take_features_and_pictures(name: str) -> None:
+    assert refusal(name, (561,)) is None
+    assert refusal(name, (3, 32, 32)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "side"), [("lenet", 16), ("cnn-32-64-100", 10), ("cnn-32-64-512", 4), ("detector", 8)]
+)
+def test_pictures_that_are_too_small_are_refused_with_the_least_size(name: str, side: int) -> None:
+    small = side - 1
+    assert refusal(name, (1, small, small)) == (
+        f"Pictures of {small} x {small} are too small: it needs at least {side} x {side}."
+    )
+    assert refusal(name, (1, side, side)) is None
+    network = MODELS[name].build((1, side, side), 10, MODELS[name].Params())
+    assert network(torch.zeros(2, 1, side, side)).shape == (2, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("resnet18", None), ("mobilenet", 0.1), ("mobilenet-v2", 0.1), ("xception", 0.05)]
+)
+def test_deep_models_take_any_picture(name: str, width: float | None) -> None:
+    params = MODELS[name].Params(**({"width": width} if width else {}))
+    for shape in [(1, 8, 8), (3, 32, 33)]:
+        assert MODELS[name].fits(shape, 10)
+        assert MODELS[name].build(shape, 5, params)(torch.zeros(2, *shape)).shape == (2, 5)
+
+
+def test_the_detectors_one_logit_makes_cross_entropy_binary() -> None:
+    network = MODELS["detector"].build((3, 16, 16), 2, MODELS["detector"].Params())
+    answer = network(torch.rand(4, 3, 16, 16))
+    labels = torch.tensor([0, 1, 1, 0])
+    binary = torch.nn.functional.binary_cross_entropy_with_logits(answer[:, 1], labels.float())
+    assert answer[:, 0].tolist() == [0.0] * 4
+    assert torch.allclose(torch.nn.functional.cross_entropy(answer, labels), binary)
+
+
+def test_dropout_is_a_plain_module_after_each_hidden_layer() -> None:
+    network = MODELS["mlp-256-128-64"].build((10,), 3, MODELS["mlp-256-128-64"].Params(dropout=0.25))
+    assert [module.p for module in network.modules() if isinstance(module, torch.nn.Dropout)] == [0.25] * 3
+
+
+@pytest.mark.parametrize(("channels", "groups"), [(6, 1), (16, 2), (50, 5), (64, 8), (256, 32), (512, 32), (728, 28)])
+def test_groups_divide_the_channels_with_eight_or_more_each(channels: int, groups: int) -> None:
+    assert groups_of(channels) == groups

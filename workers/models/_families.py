@@ -1,0 +1,88 @@
+"""Two families of small models that differ only in their sizes. No torch at module level."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from workers.component import Model, Shape, elements
+from workers.models._counts import (
+    activation_count,
+    after_pooling,
+    linear_count,
+    norm_count,
+    not_a_picture,
+    smallest_side,
+)
+from workers.models._options import LayerOptions
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Mlp(Model):
+    """Flatten, then for each hidden layer: linear, normalisation, activation, dropout; then linear to the classes."""
+
+    Params = LayerOptions
+    hidden: ClassVar[tuple[int, ...]]
+
+    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
+        return None
+
+    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
+        options = params or self.Params()
+        sizes = [elements(shape), *self.hidden, classes]
+        linear = sum(linear_count(*pair) for pair in pairwise(sizes))
+        extra = sum(norm_count(options.norm, size) + activation_count(options.activation) for size in self.hidden)
+        return linear + extra
+
+    def batch_statistics(self, params: Any) -> bool:
+        return bool(params.norm == "batch")
+
+    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
+        from workers.models._blocks import mlp
+
+        return mlp(elements(shape), self.hidden, classes, params)
+
+
+class ConvNet(Model):
+    """For each channel count: convolution, normalisation, activation, 2 x 2 max pooling; then an MLP without norm."""
+
+    Params = LayerOptions
+    channels: ClassVar[tuple[int, ...]]
+    kernel: ClassVar[int]
+    padding: ClassVar[int]
+    hidden: ClassVar[tuple[int, ...]]
+
+    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
+        if reason := not_a_picture(shape):
+            return reason
+        if self.features(shape):
+            return None
+        least = smallest_side(self.kernel, self.padding, len(self.channels))
+        return f"Pictures of {shape[1]} x {shape[2]} are too small: it needs at least {least} x {least}."
+
+    def features(self, shape: Shape) -> int:
+        height, width = (after_pooling(side, self.kernel, self.padding, len(self.channels)) for side in shape[1:])
+        return self.channels[-1] * height * width
+
+    def outputs(self, classes: int) -> int:
+        return classes
+
+    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
+        options = params or self.Params()
+        planes = [shape[0], *self.channels]
+        convs = sum(linear_count(a * self.kernel**2, b) for a, b in pairwise(planes))
+        sizes = [self.features(shape), *self.hidden, self.outputs(classes)]
+        dense = sum(linear_count(*pair) for pair in pairwise(sizes))
+        slopes = (len(self.channels) + len(self.hidden)) * activation_count(options.activation)
+        return convs + dense + slopes + sum(norm_count(options.norm, plane) for plane in self.channels)
+
+    def batch_statistics(self, params: Any) -> bool:
+        return bool(params.norm == "batch")
+
+    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
+        from workers.models._blocks import conv_net
+
+        sizes = (self.features(shape), self.hidden, self.outputs(classes))
+        return conv_net((shape[0], *self.channels), self.kernel, self.padding, sizes, params)

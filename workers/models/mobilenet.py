@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workers.component import Model, Shape
+from workers.models._counts import Conv, deep_count, not_a_picture
+from workers.models._options import WidthOptions
+
+if TYPE_CHECKING:
+    import torch
+
+FIRST = 32
+# Output channels and stride of each depthwise separable block (table 1 of the paper; its last stride is 1, as the
+# sizes printed beside it say).
+BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1))
+
+
+class MobileNet(Model):
+    """MobileNet: a 3 x 3 convolution and 13 depthwise separable blocks of 64 to 1,024 channels, average pool, linear.
+
+    3,217,226 parameters with ten classes. As published it halves the picture five times, which leaves one pixel of
+    32 x 32; the `cifar` stem keeps the size in the first convolution.
+    """
+
+    name = "mobilenet"
+    label = "MobileNet"
+    paper = "Howard et al.: MobileNets: Efficient CNNs for Mobile Vision Applications, 2017"
+    Params = WidthOptions
+
+    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
+        return not_a_picture(shape)
+
+    def batch_statistics(self, params: Any) -> bool:
+        return bool(params.norm == "batch")
+
+    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
+        width = (params or self.Params()).width
+        return deep_count(convs(shape[0], width), scaled(BLOCKS[-1][0], width), classes)
+
+    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
+        from workers.models._mobilenet import mobilenet
+
+        first = scaled(FIRST, params.width)
+        blocks = [(scaled(outputs, params.width), stride) for outputs, stride in BLOCKS]
+        return mobilenet(shape[0], first, blocks, classes, params)
+
+
+def scaled(channels: int, width: float) -> int:
+    return max(1, int(channels * width))
+
+
+def convs(channels: int, width: float) -> Iterator[Conv]:
+    inputs = scaled(FIRST, width)
+    yield Conv(channels, inputs, 3)
+    for block, _ in BLOCKS:
+        outputs = scaled(block, width)
+        yield Conv(inputs, inputs, 3, groups=inputs)
+        yield Conv(inputs, outputs, 1)
+        inputs = outputs

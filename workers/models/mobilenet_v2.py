@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import Field
+
+from workers.component import Model, Shape
+from workers.models._counts import Conv, deep_count, not_a_picture
+from workers.models._options import WidthOptions
+
+if TYPE_CHECKING:
+    import torch
+
+FIRST, LAST = 32, 1280
+# Expansion, output channels, repeats and first stride of each sequence of inverted residuals (table 2 of the paper).
+SEQUENCES = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+class MobileNetV2Parameters(WidthOptions):
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of the last features left out at random in training."""
+
+
+class Block(NamedTuple):
+    inputs: int
+    hidden: int
+    outputs: int
+    stride: int
+
+
+class MobileNetV2(Model):
+    """MobileNetV2: 17 inverted residual blocks with linear bottlenecks between a 3 x 3 and a 1 x 1 convolution.
+
+    2,236,682 parameters with ten classes. As published it halves the picture five times; the `cifar` stem keeps the
+    size in the first convolution. Channel counts are multiples of 8, as in the paper.
+    """
+
+    name = "mobilenet-v2"
+    label = "MobileNetV2"
+    paper = "Sandler et al.: MobileNetV2: Inverted Residuals and Linear Bottlenecks, CVPR 2018"
+    Params = MobileNetV2Parameters
+
+    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
+        return not_a_picture(shape)
+
+    def batch_statistics(self, params: Any) -> bool:
+        return bool(params.norm == "batch")
+
+    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
+        width = (params or self.Params()).width
+        return deep_count(convs(shape[0], width), last(width), classes)
+
+    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
+        from workers.models._mobilenet_v2 import mobilenet_v2
+
+        return mobilenet_v2(shape[0], list(blocks(params.width)), last(params.width), classes, params)
+
+
+def scaled(channels: int, width: float) -> int:
+    """The nearest multiple of 8, at least 8, that is not more than a tenth below."""
+    wanted = channels * width
+    near = max(8, int(wanted + 4) // 8 * 8)
+    return near + 8 if near < 0.9 * wanted else near
+
+
+def last(width: float) -> int:
+    """The paper widens the last layer but never narrows it."""
+    return scaled(LAST, max(1.0, width))
+
+
+def blocks(width: float) -> Iterator[Block]:
+    inputs = scaled(FIRST, width)
+    for expansion, channels, repeats, first_stride in SEQUENCES:
+        for repeat in range(repeats):
+            outputs = scaled(channels, width)
+            yield Block(inputs, inputs * expansion, outputs, 1 if repeat else first_stride)
+            inputs = outputs
+
+
+def convs(channels: int, width: float) -> Iterator[Conv]:
+    yield Conv(channels, scaled(FIRST, width), 3)
+    for block in blocks(width):
+        if block.hidden != block.inputs:
+            yield Conv(block.inputs, block.hidden, 1)
+        yield Conv(block.hidden, block.hidden, 3, groups=block.hidden)
+        yield Conv(block.hidden, block.outputs, 1)
+    yield Conv(block.outputs, last(width), 1)

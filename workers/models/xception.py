@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workers.component import Model, Shape
+from workers.models._counts import Conv, deep_count, not_a_picture
+from workers.models._options import WidthOptions
+
+if TYPE_CHECKING:
+    import torch
+
+STEM = (32, 64)
+ENTRY = (128, 256, 728)
+MIDDLE_BLOCKS = 8
+EXIT = (728, 1024)
+LAST = (1536, 2048)
+
+
+class Block(NamedTuple):
+    """Separable convolutions through these channel counts beside a shortcut; a halving one pools."""
+
+    planes: tuple[int, ...]
+    halves: bool
+
+
+class Xception(Model):
+    """Xception: depthwise separable convolutions with residual shortcuts in an entry, a middle and an exit flow.
+
+    20,827,442 parameters with ten classes. As published it needs large pictures; here the two stem convolutions are
+    padded, so that 32 x 32 leaves one pixel, and the `cifar` stem keeps the size in the first one.
+    """
+
+    name = "xception"
+    label = "Xception"
+    paper = "Chollet: Xception: Deep Learning with Depthwise Separable Convolutions, CVPR 2017"
+    Params = WidthOptions
+
+    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
+        return not_a_picture(shape)
+
+    def batch_statistics(self, params: Any) -> bool:
+        return bool(params.norm == "batch")
+
+    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
+        width = (params or self.Params()).width
+        return deep_count(convs(shape[0], width), scaled(LAST[-1], width), classes)
+
+    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
+        from workers.models._xception import xception
+
+        stem, last = ([scaled(plane, params.width) for plane in planes] for planes in (STEM, LAST))
+        return xception([shape[0], *stem], list(blocks(params.width)), last, classes, params)
+
+
+def scaled(channels: int, width: float) -> int:
+    return max(1, int(channels * width))
+
+
+def blocks(width: float) -> Iterator[Block]:
+    inputs = scaled(STEM[-1], width)
+    for channels in ENTRY:
+        outputs = scaled(channels, width)
+        yield Block((inputs, outputs, outputs), halves=True)
+        inputs = outputs
+    for _ in range(MIDDLE_BLOCKS):
+        yield Block((inputs,) * 4, halves=False)
+    yield Block((inputs, *(scaled(channels, width) for channels in EXIT)), halves=True)
+
+
+def separable(inputs: int, outputs: int) -> Iterator[Conv]:
+    yield Conv(inputs, inputs, 3, groups=inputs, norm=False)
+    yield Conv(inputs, outputs, 1)
+
+
+def convs(channels: int, width: float) -> Iterator[Conv]:
+    stem = [channels, *(scaled(plane, width) for plane in STEM)]
+    yield Conv(stem[0], stem[1], 3)
+    yield Conv(stem[1], stem[2], 3)
+    for block in blocks(width):
+        if block.halves:
+            yield Conv(block.planes[0], block.planes[-1], 1)
+        for inputs, outputs in pairwise(block.planes):
+            yield from separable(inputs, outputs)
+    planes = [block.planes[-1], *(scaled(plane, width) for plane in LAST)]
+    yield from separable(planes[0], planes[1])
+    yield from separable(planes[1], planes[2])
