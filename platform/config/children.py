@@ -25,7 +25,7 @@ class Child:
 
     name: str
     start: Callable[[], subprocess.Popen[bytes]]
-    log: Path
+    log: Path | None
     ready: Callable[[], bool] = lambda: True
     farewell: signal.Signals = signal.SIGTERM
     grace: float = 10.0
@@ -46,6 +46,10 @@ class Child:
     @property
     def exit_code(self) -> int | None:
         return None if self.process is None else self.process.poll()
+
+    def trouble(self, what: str) -> str:
+        place = f" Its log is {self.log}." if self.log else ""
+        return f"{self.name} {what}.{place}"
 
     def plan_restart(self) -> float:
         """Seconds until the next try: 1, 2, 4, ... 30; one that had run steadily starts over at 1."""

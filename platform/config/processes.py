@@ -18,23 +18,24 @@ class Slot:
     queue: str
     device: str
     threads: int
+    label: str = "worker"
 
     @property
     def name(self) -> str:
-        return f"worker-{self.number}"
+        return f"{self.label}-{self.number}"
 
     @property
     def environment(self) -> dict[str, str]:
         return {"TRIBUTARY_DEVICE": self.device, "TRIBUTARY_THREADS": str(self.threads)}
 
 
-def slots(workers: int | None, cores: int, gpus: int) -> list[Slot]:
+def slots(workers: int | None, cores: int, gpus: int, label: str = "worker") -> list[Slot]:
     """One per GPU where there are GPUs, otherwise one per core; the cores are shared out among them."""
     count = workers if workers is not None else gpus or max(1, cores)
     threads = max(1, cores // max(1, count))
     if gpus:
-        return [Slot(number + 1, "gpu,cpu", f"cuda:{number % gpus}", threads) for number in range(count)]
-    return [Slot(number + 1, "cpu", "cpu", threads) for number in range(count)]
+        return [Slot(number + 1, "gpu,cpu", f"cuda:{number % gpus}", threads, label) for number in range(count)]
+    return [Slot(number + 1, "cpu", "cpu", threads, label) for number in range(count)]
 
 
 def environment(**extra: str) -> dict[str, str]:

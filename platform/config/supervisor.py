@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -19,16 +19,24 @@ READY_SECONDS = 90.0
 CAP_EVERY = 10.0
 
 
+def say(line: str) -> None:
+    """A terminal that went away must not keep the platform from stopping in order."""
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except OSError:
+        pass
+
+
 class StopSignal(BaseException):
     """Ctrl-C, SIGTERM or SIGHUP while the platform starts or runs."""
 
 
 @dataclass
 class Supervisor:
-    """`children` in the order of their start; they stop in `stop_groups`' order."""
+    """Remembers its children in the home, if it has one: that is how other commands find them."""
 
-    home: Home
-    say: Callable[[str], None]
+    home: Home | None
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
     impatient: bool = False
@@ -51,7 +59,7 @@ class Supervisor:
 
     def launch(self, child: Child) -> None:
         child.launch()
-        if child.process is not None and child.running:
+        if self.home and child.process is not None and child.running:
             note(self.home, child.name, record_of(child.process.pid, child.url))
 
     def wait_until_ready(self, *names: str) -> None:
@@ -60,7 +68,7 @@ class Supervisor:
         while not all(child.ready() for child in chosen):
             for child in chosen:
                 if not child.running or time.monotonic() > deadline:
-                    raise ServiceError(f"{child.name} did not start: {last_line(child.log)}. Its log is {child.log}.")
+                    raise ServiceError(child.trouble(f"did not start: {last_line(child.log)}"))
             time.sleep(0.05)
 
     def watch(self) -> None:
@@ -69,7 +77,7 @@ class Supervisor:
         while True:
             for child in self.children:
                 self.look_after(child)
-            if time.monotonic() - capped > CAP_EVERY:
+            if self.home and time.monotonic() - capped > CAP_EVERY:
                 cap_logs(self.home.logs)
                 capped = time.monotonic()
             time.sleep(0.2)
@@ -78,17 +86,15 @@ class Supervisor:
         if child.running:
             return
         if child.process is not None:
-            pause, code = child.plan_restart(), child.exit_code
-            self.say(
-                f"{child.name} ended by itself ({code}); starting it again in {pause:.0f} s. Its log is {child.log}"
-            )
+            code, pause = child.exit_code, child.plan_restart()
+            say(child.trouble(f"ended by itself (code {code}) and starts again in {pause:.0f} s"))
             end_group(child)
             child.process = None
         elif time.monotonic() >= child.next_start:
             try:
                 self.launch(child)
             except (ServiceError, OSError) as error:
-                self.say(f"{error} Trying again in {child.plan_restart():.0f} s.")
+                say(f"{error} Trying again in {child.plan_restart():.0f} s.")
 
     def stop(self) -> None:
         """Web, workers and scheduler first, then Redis, and PostgreSQL when nobody writes any more."""
@@ -97,4 +103,5 @@ class Supervisor:
         services = [child for child in reversed(self.children) if child.url]
         for group in (own, *([service] for service in services)):
             stop_together(group, lambda: not self.impatient)
-        write_state(self.home, {})
+        if self.home:
+            write_state(self.home, {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -21,18 +20,9 @@ from config.processes import Slot, environment, prepare_command, scheduler_comma
 from config.services.postgres import Postgres
 from config.services.redis import Redis
 from config.services.spawn import Command
-from config.supervisor import StopSignal, Supervisor
+from config.supervisor import StopSignal, Supervisor, say
 
 WORKER_GRACE = 20.0
-
-
-def say(line: str) -> None:
-    """A terminal that went away must not keep the platform from stopping in order."""
-    try:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-    except OSError:
-        pass
 
 
 def step(name: str, outcome: str) -> None:
@@ -47,7 +37,7 @@ class Platform:
     urls: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.supervisor = Supervisor(self.home, say)
+        self.supervisor = Supervisor(self.home)
         self.slots = slots(env.WORKERS.read(), core_count(), gpu_count())
 
     @property
@@ -65,7 +55,7 @@ class Platform:
                 self.start()
                 self.supervisor.watch()
             except StopSignal:
-                say("Stopping: web server, workers, scheduler, services ...")
+                say("Stopping web server, workers, scheduler and services ...")
             finally:
                 self.supervisor.stop()
             say("Stopped. All data are kept.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -18,10 +19,13 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Command:
-    """What to start. `leash` is the signal the process gets when its parent is gone, even by kill -9."""
+    """What to start; without a log it writes where its parent writes.
+
+    `leash` is the signal the process gets when its parent is gone, even by kill -9.
+    """
 
     arguments: Sequence[str]
-    log: Path
+    log: Path | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     folder: Path | None = None
     user: str | None = None
@@ -30,12 +34,12 @@ class Command:
 
 
 def spawn(command: Command) -> subprocess.Popen[bytes]:
-    with open_log(command.log) as log:
+    with open_log(command.log) if command.log else contextlib.nullcontext() as log:
         return subprocess.Popen(
             list(command.arguments),
             stdin=command.stdin,
             stdout=log,
-            stderr=subprocess.STDOUT,
+            stderr=log,
             cwd=command.folder,
             env=dict(command.environment),
             user=command.user,
@@ -60,8 +64,8 @@ def open_log(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb")
 
 
-def last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+def last_line(log: Path | None) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines() if log and log.exists() else []
     return lines[-1] if lines else "it said nothing"
 
 

@@ -1,0 +1,40 @@
+"""`manage.py workers`: only workers, for a further machine or a container; they find the platform by its addresses."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from config import env
+from config.accelerators import core_count, gpu_count
+from config.children import process_child
+from config.preflight import StartError, check_database, check_redis
+from config.processes import environment, slots, worker_command
+from config.services.spawn import Command
+from config.supervisor import StopSignal, Supervisor
+
+GRACE = 20.0
+
+
+def run(label: str) -> None:
+    """Writes to this process's own output, keeps no state, and gives the runs back when asked to stop."""
+    check_addresses()
+    supervisor = Supervisor(None)
+    supervisor.listen()
+    try:
+        for slot in slots(env.WORKERS.read(), core_count(), gpu_count(), label):
+            command = Command(worker_command(slot), environment=environment(**slot.environment))
+            supervisor.add(process_child(slot.name, command, lambda: True, GRACE))
+        supervisor.watch()
+    except StopSignal:
+        pass
+    finally:
+        supervisor.stop()
+
+
+def check_addresses() -> None:
+    if not settings.DATABASE_URL or not settings.REDIS_URL:
+        raise StartError(
+            "Workers need the platform's DATABASE_URL and REDIS_URL: set both, or start it all with `make up`."
+        )
+    check_database(settings.DATABASE_URL)
+    check_redis(settings.REDIS_URL)
