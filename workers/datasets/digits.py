@@ -24,7 +24,7 @@ class Digits(Dataset):
         return DatasetFacts((1, 8, 8), 10, 1437, 360, class_names=tuple("0123456789"))
 
     def load(self, params: Any) -> Arrays:
-        from sklearn.datasets import load_digits
+        from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
         pixels, labels = load_digits(return_X_y=True)
         x = (pixels / 16).astype(np.float32).reshape(-1, 1, 8, 8)
