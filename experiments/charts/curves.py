@@ -1,0 +1,190 @@
+"""Curves over rounds: the mean over a cell's seeds, a band around it, and how many seeds are behind each point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from experiments.charts.metrics import MetricLabel, metric_label
+from experiments.charts.styles import Style
+
+Band = Literal["std", "range", "none"]
+BANDS: dict[Band, str] = {"std": "std", "range": "min–max", "none": "none"}
+
+
+class Point(Protocol):
+    """What a selector hands over for one cell and round; `lost` counts values that are not finite."""
+
+    @property
+    def cell(self) -> str: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def mean(self) -> float | None: ...
+    @property
+    def std(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    round: int
+    mean: float
+    n: int
+    band: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    label: str
+    hue: int
+    dash: str
+    points: tuple[CurvePoint, ...]
+
+    @property
+    def n(self) -> str:
+        """How many seeds are behind the points: one number, or a range while some lag behind."""
+        counts = {point.n for point in self.points}
+        return str(max(counts)) if len(counts) == 1 else f"{min(counts)}–{max(counts)}"
+
+
+@dataclass(frozen=True)
+class CurvesInfo:
+    metric: MetricLabel
+    band: Band
+    curves: tuple[Curve, ...]
+    lost: int
+
+    @property
+    def last_round(self) -> int:
+        return max((curve.points[-1].round for curve in self.curves), default=0)
+
+
+def curves_info(points: Sequence[Point], styles: Mapping[str, Style], metric: str, band: Band = "std") -> CurvesInfo:
+    """Values in the metric's shown unit, cells in the order of `styles`; one without a finite value has no curve."""
+    label = metric_label(metric)
+    by_cell: dict[str, list[Point]] = {cell: [] for cell in styles}
+    for point in points:
+        if point.cell in by_cell:
+            by_cell[point.cell].append(point)
+    drawn = {cell: tuple(curve_points(found, label.scale, band)) for cell, found in by_cell.items()}
+    curves = tuple(
+        Curve(styles[cell].label, styles[cell].hue, styles[cell].dash, found) for cell, found in drawn.items() if found
+    )
+    return CurvesInfo(label, band, curves, sum(point.lost for found in by_cell.values() for point in found))
+
+
+def curve_points(points: Sequence[Point], scale: float, band: Band) -> Iterator[CurvePoint]:
+    for point in sorted(points, key=lambda each: each.round):
+        if point.mean is not None:
+            yield CurvePoint(point.round, point.mean * scale, point.n, scaled(band_of(point, band), scale))
+
+
+def band_of(point: Point, band: Band) -> tuple[float, float] | None:
+    if band == "std" and point.std is not None and point.mean is not None:
+        return point.mean - point.std, point.mean + point.std
+    if band == "range" and point.low is not None and point.high is not None and point.n > 1:
+        return point.low, point.high
+    return None
+
+
+def scaled(band: tuple[float, float] | None, scale: float) -> tuple[float, float] | None:
+    return (band[0] * scale, band[1] * scale) if band else None
+
+
+def curves_figure(info: CurvesInfo) -> dict[str, Any]:
+    """Plotly's data and layout. `meta.hue` stands for a colour: the browser fills it in from the theme."""
+    bands = [band_trace(curve) for curve in info.curves if any(point.band for point in curve.points)]
+    return {
+        "data": [*bands, *(line_trace(curve, info.metric) for curve in info.curves)],
+        "layout": {
+            "xaxis": {"title": {"text": "Round"}, "rangemode": "tozero"},
+            "yaxis": {"title": {"text": info.metric.axis}},
+        },
+    }
+
+
+def line_trace(curve: Curve, metric: MetricLabel) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines" if len(curve.points) > 1 else "markers",
+        "name": f"{curve.label} · n={curve.n}",
+        "legendgroup": curve.label,
+        "x": [point.round for point in curve.points],
+        "y": [point.mean for point in curve.points],
+        "customdata": [hover_text(point, metric) for point in curve.points],
+        "hovertemplate": f"{curve.label}: %{{customdata}}<extra></extra>",
+        "line": {"dash": curve.dash, "width": 2},
+        "meta": {"hue": curve.hue},
+    }
+
+
+def hover_text(point: CurvePoint, metric: MetricLabel) -> str:
+    spread = f" ± {(point.band[1] - point.band[0]) / 2:.{metric.digits}f}" if point.band else ""
+    return f"{point.mean:.{metric.digits}f}{spread} · n={point.n}"
+
+
+def band_trace(curve: Curve) -> dict[str, Any]:
+    """One closed outline per stretch of rounds that has a band; gaps separate them."""
+    x: list[int | None] = []
+    y: list[float | None] = []
+    for stretch in stretches(curve.points):
+        if x:
+            x.append(None)
+            y.append(None)
+        outline = [*((r, high) for r, _, high in stretch), *((r, low) for r, low, _ in reversed(stretch))]
+        x.extend(place for place, _ in outline)
+        y.extend(value for _, value in outline)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "fill": "toself",
+        "legendgroup": curve.label,
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "x": x,
+        "y": y,
+        "line": {"width": 0},
+        "meta": {"hue": curve.hue, "band": True},
+    }
+
+
+def stretches(points: Sequence[CurvePoint]) -> Iterator[list[tuple[int, float, float]]]:
+    stretch: list[tuple[int, float, float]] = []
+    for point in points:
+        if point.band:
+            stretch.append((point.round, *point.band))
+        elif stretch:
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
+
+
+def curves_description(info: CurvesInfo) -> str:
+    """The chart in words, for people who do not see it."""
+    if not info.curves:
+        return f"No {info.metric.text.lower()} has been measured yet."
+    ends = "; ".join(f"{each.label}: {each.points[-1].mean:.{info.metric.digits}f}" for each in info.curves)
+    return f"{info.metric.axis}, over rounds 0 to {info.last_round}, mean over seeds. Last values: {ends}."
+
+
+def curves_notes(info: CurvesInfo, cells: int) -> str:
+    """What a reader must know beside the lines: the band's meaning, what is left out, and why."""
+    notes = []
+    if info.band != "none" and any(point.band for curve in info.curves for point in curve.points):
+        notes.append("Band: mean ± std over seeds" if info.band == "std" else "Band: lowest to highest seed")
+    if info.lost:
+        verb = "value is" if info.lost == 1 else "values are"
+        notes.append(f"{info.lost} {verb} not finite (diverged) and left out of the means")
+    if cells > len(info.curves) > 0:
+        notes.append(f"{len(info.curves)} of {cells} cells drawn")
+    return " · ".join(notes)

@@ -1,0 +1,71 @@
+"""Hue and dash of every line: a fixed hue per strategy, a dash per value of everything else that varies."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.charts.labels import axes_of, axis_value
+
+HUES = 8
+DASHES = {
+    "solid": "",
+    "dash": "6 4",
+    "dot": "2 3",
+    "dashdot": "6 3 2 3",
+    "longdash": "9 4",
+    "longdashdot": "9 3 2 3",
+}
+FIXED = ("fedavg", "fedprox", "scaffold", "fednova", "fedadam", "fedyogi", "fedavgm", "fedadagrad")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one cell is drawn and called; `hue` is an index into the theme's series colours."""
+
+    label: str
+    hue: int
+    dash: str
+
+    @property
+    def svg_dash(self) -> str:
+        return DASHES[self.dash]
+
+
+def styles(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, Style]:
+    """A style per cell, from the cells' specs: the first axis gives the hue, all the others the dash."""
+    axes = axes_of(list(specs.values())) or {"strategy": []}
+    values = {cell: [axis_value(spec, axis, axes[axis]) for axis in axes] for cell, spec in specs.items()}
+    hues = hue_of_values(specs, values) if "strategy" in axes else in_order(each[0] for each in values.values())
+    dashes = in_order(tuple(each[1:]) for each in values.values())
+    turns = {value: place // HUES for place, value in enumerate(hues)}
+    return {
+        cell: Style(" · ".join(each), hues[each[0]] % HUES, dash(dashes[tuple(each[1:])] + turns[each[0]]))
+        for cell, each in values.items()
+    }
+
+
+def hue_of_values(specs: Mapping[str, Mapping[str, Any]], values: Mapping[str, list[str]]) -> dict[str, int]:
+    """Each strategy at its own hue; where another value has that hue already, at the next free one."""
+    given: dict[str, int] = {}
+    for cell, spec in specs.items():
+        value, hue = values[cell][0], wanted_hue(str(spec["strategy"]["name"]))
+        free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in given.values()]
+        given.setdefault(value, free[0] if free else hue)
+    return given
+
+
+def wanted_hue(strategy: str) -> int:
+    """A name that is not in the fixed list keeps its hue too, whatever else the catalog holds."""
+    return FIXED.index(strategy) if strategy in FIXED else zlib.crc32(strategy.encode()) % HUES
+
+
+def in_order(values: Iterable[Any]) -> dict[Any, int]:
+    return {value: place for place, value in enumerate(dict.fromkeys(values))}
+
+
+def dash(place: int) -> str:
+    """Beyond eight colours the hues start again, with the next dash."""
+    return list(DASHES)[place % len(DASHES)]

@@ -1,0 +1,1 @@
+"""Reads: typed, keyword-only, and computed by PostgreSQL over all rows."""

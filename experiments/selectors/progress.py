@@ -1,0 +1,108 @@
+"""How far studies are: counts by state, rounds, and the time left at the present speed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, F, Max, Min, Q, Sum
+from django.db.models.functions import Coalesce, Now
+
+from experiments.models import Membership, RunState, Study
+
+TIMED = Q(run__started__isnull=False, run__state__in=[RunState.RUNNING, RunState.DONE])
+BUSY_TIME = Coalesce(F("run__finished"), Now()) - F("run__started")
+PER_STATE: dict[str, Any] = {
+    "runs": Count("run_id"),
+    "done_rounds": Sum("run__rounds_done"),
+    "all_rounds": Sum("run__rounds_total"),
+    "timed_rounds": Sum("run__rounds_done", filter=TIMED & Q(reused=False)),
+    "busy": Sum(BUSY_TIME, filter=TIMED & Q(reused=False)),
+    "first": Min("run__started", filter=Q(reused=False)),
+    "last": Max("run__finished", filter=Q(reused=False)),
+    "alike": Count("run__reason", distinct=True, filter=~Q(run__reason="")),
+    "reason": Max("run__reason"),
+}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A study's runs by state. `left` is None where nothing runs, `took` where nothing has finished."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    paused: bool = False
+    cancelled: bool = False
+    rounds_done: int = 0
+    rounds_total: int = 0
+    left: timedelta | None = None
+    took: timedelta | None = None
+    reason: str = ""
+
+    @property
+    def runs(self) -> int:
+        return self.counts.total()
+
+    @property
+    def finished(self) -> int:
+        return self.counts[RunState.DONE]
+
+    @property
+    def failed(self) -> int:
+        return self.counts[RunState.FAILED]
+
+    @property
+    def active(self) -> bool:
+        return bool(self.counts[RunState.RUNNING] or self.counts[RunState.QUEUED])
+
+    @property
+    def state(self) -> str:
+        """One word for the whole: what still moves comes first, then what went wrong."""
+        if self.cancelled and self.finished < self.runs:
+            return "cancelled"
+        if self.paused and self.counts[RunState.QUEUED]:
+            return "paused"
+        order = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED)
+        return next((state.value for state in order if self.counts[state]), "done" if self.runs else "empty")
+
+
+def progress_of(studies: Sequence[Study]) -> dict[int, Progress]:
+    """One query for all of them; a study without runs has an empty progress."""
+    rows: dict[int, list[dict[str, Any]]] = {study.pk: [] for study in studies}
+    members = Membership.objects.filter(study_id__in=list(rows)).order_by()
+    for row in members.values("study_id", state=F("run__state")).annotate(**PER_STATE):
+        rows[row["study_id"]].append(row)
+    return {study.pk: summed(study, rows[study.pk]) for study in studies}
+
+
+def summed(study: Study, rows: Sequence[dict[str, Any]]) -> Progress:
+    by_state = {row["state"]: row for row in rows}
+    counts = Counter({state: row["runs"] for state, row in by_state.items()})
+    failed = by_state.get(RunState.FAILED)
+    return Progress(
+        counts=counts,
+        paused=study.paused,
+        cancelled=study.cancelled,
+        rounds_done=sum(row["done_rounds"] for row in rows),
+        rounds_total=sum(row["all_rounds"] for row in rows),
+        left=time_left(by_state, counts[RunState.RUNNING]),
+        took=time_taken([row["first"] for row in rows], [row["last"] for row in rows]),
+        reason=failed["reason"].strip().split("\n")[0] if failed and failed["alike"] == 1 else "",
+    )
+
+
+def time_left(by_state: dict[str, dict[str, Any]], running: int) -> timedelta | None:
+    """Rounds still to do, at the seconds that a round took so far, on as many workers as are at it now."""
+    timed = sum(row["timed_rounds"] or 0 for row in by_state.values())
+    busy = sum(((row["busy"] or timedelta()) for row in by_state.values()), timedelta())
+    waiting = [row for state, row in by_state.items() if state in (RunState.RUNNING, RunState.QUEUED)]
+    rest = sum(row["all_rounds"] - row["done_rounds"] for row in waiting)
+    return busy / timed * rest / running if timed and running else None
+
+
+def time_taken(firsts: Sequence[datetime | None], lasts: Sequence[datetime | None]) -> timedelta | None:
+    started = [each for each in firsts if each]
+    ended = [each for each in lasts if each]
+    return max(ended) - min(started) if started and ended else None

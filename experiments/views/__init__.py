@@ -1,0 +1,1 @@
+"""Pages: views parse, call services and selectors, and render."""

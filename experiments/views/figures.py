@@ -1,0 +1,43 @@
+"""Charts as JSON: what the browser draws, in words too, and what to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+
+from experiments.charts.curves import BANDS, Band, curves_description, curves_figure, curves_info, curves_notes
+from experiments.charts.styles import Style
+from experiments.selectors.cells import Cell
+from experiments.selectors.statistics import SeedStatistics
+
+DRAWN = 24
+
+
+def band_in(request: HttpRequest) -> Band:
+    asked = request.GET.get("band", "std")
+    return next((band for band in BANDS if band == asked), "std")
+
+
+def metric_in(request: HttpRequest) -> str:
+    return request.GET.get("metric") or "accuracy"
+
+
+def drawn(cells: Sequence[Cell], chosen: Sequence[str] = ()) -> list[Cell]:
+    """As many cells as eyes can tell apart: those chosen, or the first of the grid."""
+    wanted = [cell for cell in cells if cell.key in chosen] if chosen else list(cells)
+    return wanted[:DRAWN]
+
+
+def curves_answer(
+    points: Sequence[SeedStatistics], styles: Mapping[str, Style], *, metric: str, band: Band, cells: int
+) -> JsonResponse:
+    info = curves_info(points, styles, metric, band)
+    answer: dict[str, Any] = {
+        **curves_figure(info),
+        "title": info.metric.text,
+        "description": curves_description(info),
+        "notes": curves_notes(info, cells),
+    }
+    return JsonResponse(answer)

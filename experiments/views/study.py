@@ -1,0 +1,95 @@
+"""One study: its curves, cells and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+
+from experiments.charts.metrics import in_reading_order, metric_label
+from experiments.charts.styles import Style, styles
+from experiments.models import RunState, Study
+from experiments.selectors import runs as run_reads
+from experiments.selectors.cells import Cell, cells_of, measured
+from experiments.selectors.statistics import SeedStatistics, curve_statistics, final_statistics
+from experiments.selectors.studies import rows_for
+from experiments.services.rights import may_manage
+from experiments.views.figures import band_in, curves_answer, drawn, metric_in
+from experiments.views.parts import page_or_part, whole_number
+from experiments.views.people import person
+
+CELLS_SHOWN = 200
+FINALS = ("accuracy", "loss", "f1")
+
+
+@dataclass(frozen=True)
+class CellRow:
+    cell: Cell
+    style: Style
+    finals: list[tuple[str, SeedStatistics | None, bool]]
+
+
+def study(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Study.objects.select_related("owner"), pk=pk)
+    cells = cells_of(studies=[pk])
+    metrics = in_reading_order(measured(cells)) or ["accuracy"]
+    state, page = request.GET.get("state", ""), max(1, whole_number(request.GET.get("page"), 1))
+    finals = [name for name in FINALS if name in metrics]
+    looks = styles({cell.key: cell.spec for cell in cells})
+    context = {
+        "row": rows_for([found])[0],
+        "study": found,
+        "spec": {"name": found.name, "blocks": found.blocks},
+        "metrics": [metric_label(name) for name in metrics],
+        "cells": cell_rows(pk, cells[:CELLS_SHOWN], looks, finals),
+        "cell_metrics": [metric_label(name) for name in finals],
+        "cell_count": len(cells),
+        "labels": {key: style.label for key, style in looks.items()},
+        **runs_context(pk, state if state in RunState.values else "", page),
+        "may_manage": may_manage(person(request), found),
+    }
+    return page_or_part(request, "pages/study.html", "parts/study_live.html", context)
+
+
+def runs_context(pk: int, state: str, page: int) -> dict[str, Any]:
+    members = run_reads.study_runs(study=pk, state=state, page=page)
+    return {
+        "members": members,
+        "state": state,
+        "page": page,
+        "next_page": page + 1 if len(members) == run_reads.PAGE else None,
+        "states": RunState.values,
+        "failures": run_reads.failures(study=pk),
+    }
+
+
+def cell_rows(pk: int, cells: Sequence[Cell], looks: Mapping[str, Style], metrics: Sequence[str]) -> list[CellRow]:
+    finals = {metric: final_statistics(studies=[pk], metric=metric) for metric in metrics}
+    best = {metric: best_cell(found, metric_label(metric).higher_is_better) for metric, found in finals.items()}
+    return [
+        CellRow(
+            cell,
+            looks[cell.key],
+            [(metric, finals[metric].get(cell.key), best[metric] == cell.key) for metric in metrics],
+        )
+        for cell in cells
+    ]
+
+
+def best_cell(finals: dict[str, SeedStatistics], higher: bool) -> str | None:
+    means = {cell: found.mean for cell, found in finals.items() if found.mean is not None}
+    if len(means) < 2:
+        return None
+    return (max if higher else min)(means, key=lambda cell: means[cell])
+
+
+def study_figure(request: HttpRequest, pk: int) -> JsonResponse:
+    get_object_or_404(Study, pk=pk)
+    cells, metric = cells_of(studies=[pk]), metric_in(request)
+    looks = styles({cell.key: cell.spec for cell in cells})
+    shown = {cell.key: looks[cell.key] for cell in drawn(cells, request.GET.getlist("cell"))}
+    points = curve_statistics(studies=[pk], metric=metric, cells=list(shown))
+    return curves_answer(points, shown, metric=metric, band=band_in(request), cells=len(cells))

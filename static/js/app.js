@@ -1,0 +1,80 @@
+// What every page has: keyboard, menus, theme switch, confirmations, live parts and charts.
+import "./morph.js";
+import { startLive } from "./live.js";
+import { startCharts } from "./charts.js";
+
+const $ = (selector) => document.querySelector(selector);
+
+function typing(target) {
+  return target.closest("input, textarea, select, [contenteditable=true]") !== null;
+}
+
+const go = { s: "/", q: "/queue", c: "/compare", d: "/data-sets", w: "/workers" };
+let lastKey = "";
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeMenus();
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || $("dialog[open]")) return;
+  const key = event.key;
+  if (lastKey === "g" && go[key]) location.assign(go[key]);
+  else if (key === "/") focusSearch(event);
+  else if (key === "n" && document.body.dataset.newStudy) location.assign(document.body.dataset.newStudy);
+  else if (key === "?") $("#help")?.showModal();
+  lastKey = key;
+});
+
+function focusSearch(event) {
+  event.preventDefault();
+  const search = $("[data-search]");
+  if (search) search.focus();
+  else if ($("nav")) location.assign("/#search");
+}
+
+function closeMenus(except = null) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
+}
+
+document.addEventListener("click", (event) => {
+  closeMenus(event.target.closest("details.menu"));
+  if (event.target.closest("[data-help]")) {
+    closeMenus();
+    $("#help").showModal();
+  }
+  const toggle = event.target.closest("[data-nav]");
+  if (toggle) toggle.setAttribute("aria-expanded", String($("#nav").classList.toggle("open")));
+});
+
+function showTheme() {
+  const words = { system: "as the system", light: "light", dark: "dark" }[window.tributaryTheme.choice()];
+  for (const place of document.querySelectorAll("[data-theme-words]")) place.textContent = `Theme: ${words}. Change`;
+  for (const button of document.querySelectorAll("[data-theme-switch]")) button.title = `Theme: ${words}`;
+}
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-theme-switch]")) return;
+  window.tributaryTheme.next();
+  showTheme();
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const dialog = $("#confirm");
+  if (!form.dataset.confirm || form.dataset.sure || !dialog) return;
+  event.preventDefault();
+  dialog.querySelector("[data-words]").textContent = form.dataset.confirm;
+  dialog.querySelector("[data-yes]").textContent = form.dataset.yes || "Yes";
+  dialog.returnValue = "no";
+  dialog.addEventListener("close", () => {
+    if (dialog.returnValue !== "yes") return;
+    form.dataset.sure = "yes";
+    form.requestSubmit();
+  }, { once: true });
+  dialog.showModal();
+});
+
+document.addEventListener("change", (event) => event.target.closest("form[data-submit-on-change]")?.requestSubmit());
+
+if (location.hash === "#search") $("[data-search]")?.focus();
+showTheme();
+startCharts();
+startLive();

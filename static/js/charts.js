@@ -1,0 +1,102 @@
+// Draws figures that the server computed. Colours are the theme's custom properties, so one figure serves light and dark.
+const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const BAND_OPACITY = 0.18;
+
+function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    ink: colour("ink"), soft: colour("ink-2"), line: colour("line"), strong: colour("ink-3"), panel: colour("panel"),
+    series: Array.from({ length: 8 }, (_, index) => colour(`series-${index}`)), font: style.getPropertyValue("--font"),
+  };
+}
+
+function faded(hex) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  return `rgba(${r}, ${g}, ${b}, ${BAND_OPACITY})`;
+}
+
+function painted(trace, { series }) {
+  const colour = series[trace.meta?.hue ?? 0];
+  const line = { ...trace.line, color: trace.meta?.band ? "rgba(0, 0, 0, 0)" : colour };
+  return { ...trace, line, marker: { color: colour, size: 6, ...trace.marker }, fillcolor: faded(colour) };
+}
+
+function axis(own, { line, strong, ink }) {
+  return {
+    gridcolor: line, linecolor: strong, tickcolor: strong, showline: true, zeroline: false, ticks: "outside", ticklen: 4,
+    automargin: true, ...own, title: { standoff: 8, ...own?.title, font: { color: ink, size: 13 } },
+  };
+}
+
+function layout(own, colours) {
+  return {
+    ...own,
+    paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", uirevision: "kept", hovermode: "x unified",
+    font: { family: colours.font, size: 12, color: colours.ink }, margin: { t: 12, r: 12, b: 40, l: 52 },
+    legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12, color: colours.ink }, maxheight: 0.34 },
+    hoverlabel: { bgcolor: colours.panel, bordercolor: colours.strong, font: { color: colours.ink, size: 12 } },
+    modebar: { bgcolor: "rgba(0, 0, 0, 0)", color: colours.strong, activecolor: colours.ink },
+    xaxis: axis(own?.xaxis, colours), yaxis: axis(own?.yaxis, colours),
+  };
+}
+
+class Chart {
+  constructor(figure) {
+    this.plot = figure.querySelector(".plot");
+    this.words = figure.querySelector(".waiting");
+    this.caption = figure.querySelector("figcaption");
+    this.url = figure.dataset.figure;
+    this.controls = figure.dataset.controls ? document.getElementById(figure.dataset.controls) : null;
+    this.controls?.addEventListener("change", () => { this.forget(); this.refresh(); });
+    this.controls?.addEventListener("submit", (event) => event.preventDefault());
+    this.slow = setTimeout(() => { if (!this.answer) this.words.textContent = "Reading the curves…"; }, 300);
+  }
+
+  address() {
+    const url = new URL(this.url, location.href);
+    if (this.controls) for (const [name, value] of new FormData(this.controls)) url.searchParams.set(name, value);
+    return url;
+  }
+
+  forget() {
+    this.abort?.abort();
+    this.busy = this.again = false;
+  }
+
+  // One request at a time; what came in meanwhile leads to one more.
+  async refresh() {
+    if (this.busy) { this.again = true; return; }
+    this.busy = true;
+    const abort = this.abort = new AbortController();
+    try {
+      const response = await fetch(this.address(), { headers: { Accept: "application/json" }, signal: abort.signal });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      this.answer = await response.json();
+      this.draw();
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      if (!this.answer) this.words.textContent = "The curves could not be read. The next change tries again.";
+    }
+    this.busy = false;
+    if (this.again) { this.again = false; this.refresh(); }
+  }
+
+  draw() {
+    if (!this.answer || !window.Plotly) return;
+    clearTimeout(this.slow);
+    const colours = theme();
+    const empty = this.answer.data.length === 0;
+    this.words.textContent = empty ? "The first curve appears with the first evaluated round." : "";
+    this.plot.setAttribute("aria-label", this.answer.description);
+    this.caption.textContent = this.answer.notes;
+    window.Plotly.react(this.plot, this.answer.data.map((trace) => painted(trace, colours)), layout(this.answer.layout, colours), CONFIG);
+  }
+}
+
+export function startCharts() {
+  const charts = [...document.querySelectorAll("[data-figure]")].map((figure) => new Chart(figure));
+  for (const chart of charts) chart.refresh();
+  document.body.addEventListener("live", () => charts.forEach((chart) => chart.refresh()));
+  document.addEventListener("theme", () => charts.forEach((chart) => chart.draw()));
+}

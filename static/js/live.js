@@ -1,0 +1,50 @@
+// Server-sent events become one "live" event on <body>, at most every so often; without a stream, a clock does it.
+const PAUSE = 400;
+const POLL = 2000;
+
+let stream = null;
+let clock = null;
+let waiting = null;
+let last = 0;
+
+function announce() {
+  last = Date.now();
+  waiting = null;
+  document.body.dispatchEvent(new CustomEvent("live", { bubbles: true }));
+}
+
+export function tick() {
+  if (waiting || document.hidden) return;
+  waiting = setTimeout(announce, Math.max(0, last + PAUSE - Date.now()));
+}
+
+function poll(on) {
+  clearInterval(clock);
+  clock = on ? setInterval(tick, POLL) : null;
+}
+
+function open(url) {
+  close();
+  poll(true);
+  stream = new EventSource(url);
+  stream.addEventListener("open", () => { poll(false); tick(); });
+  stream.addEventListener("error", () => poll(true));
+  for (const name of ["metric", "state", "study", "message"]) stream.addEventListener(name, tick);
+}
+
+function close() {
+  poll(false);
+  stream?.close();
+  stream = null;
+}
+
+// A hidden page holds no connection: browsers allow only six to one server, and a lab keeps many tabs.
+export function startLive() {
+  const url = document.body.dataset.events;
+  if (!url) return;
+  const follow = () => (document.hidden ? close() : open(url));
+  document.addEventListener("visibilitychange", follow);
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
+  follow();
+}

@@ -1,0 +1,57 @@
+// Changes a part of the page into its newer version by touching only what differs: no flicker, focus stays.
+function sameKind(a, b) {
+  return a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
+}
+
+function copyAttributes(from, to) {
+  for (const { name } of [...to.attributes]) if (!from.hasAttribute(name)) to.removeAttribute(name);
+  for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
+}
+
+// A menu or a disclosure that the person opened, and a field that the person is in, are the person's.
+function untouchable(node) {
+  return node === document.activeElement && node.matches("input, select, textarea");
+}
+
+export function morph(old, fresh) {
+  if (old.isEqualNode(fresh) || untouchable(old)) return;
+  const open = old.nodeName === "DETAILS" && old.open;
+  copyAttributes(fresh, old);
+  if (open) old.open = true;
+  morphChildren(old, fresh);
+}
+
+function morphChildren(old, fresh) {
+  let place = old.firstChild;
+  for (const next of [...fresh.childNodes]) {
+    const match = findMatch(place, next, old);
+    if (!match) {
+      old.insertBefore(next, place);
+      continue;
+    }
+    if (match !== place) old.insertBefore(match, place);
+    else place = place.nextSibling;
+    if (match.nodeType === Node.ELEMENT_NODE) morph(match, next);
+    else if (match.nodeValue !== next.nodeValue) match.nodeValue = next.nodeValue;
+  }
+  while (place) {
+    const gone = place;
+    place = place.nextSibling;
+    gone.remove();
+  }
+}
+
+function findMatch(place, next, parent) {
+  if (next.id) return [...parent.children].find((child) => child.id === next.id && sameKind(child, next));
+  return place && sameKind(place, next) ? place : null;
+}
+
+window.htmx?.defineExtension("morph", {
+  isInlineSwap: (style) => style === "morph",
+  handleSwap: (style, target, fragment) => {
+    if (style !== "morph") return false;
+    const fresh = fragment.firstElementChild ?? fragment;
+    morph(target, fresh);
+    return [target];
+  },
+});

@@ -1,0 +1,53 @@
+"""Studies as launched, and numbers written by hand, for tests of pages and reads."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from experiments.models import Metric, Round, Run, RunState, Study, User
+from experiments.services.studies import study_launch
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+BLOCK: dict[str, Any] = {
+    "dataset": {"name": "digits"},
+    "model": {"name": "logistic"},
+    "strategy": [{"name": "fedavg"}, {"name": "fedprox", "mu": 0.1}],
+    "rounds": 2,
+    "clients": 3,
+    "seeds": 3,
+}
+
+
+def launched(owner: User, name: str = "Two strategies", **changes: Any) -> Study:
+    return study_launch(owner=owner, name=name, blocks=[{**BLOCK, **changes}])
+
+
+def runs_in_order(study: Study) -> list[Run]:
+    return list(study.runs.order_by("memberships__position"))
+
+
+def record(run: Run, metrics: Mapping[str, Sequence[float]], state: RunState | None = None) -> Run:
+    """Writes each metric's values as rounds 0, 1, 2 ... and moves the run to that state."""
+    rounds = max(len(values) for values in metrics.values())
+    Metric.objects.bulk_create(
+        Metric(run=run, round=index, name=name, value=value)
+        for name, values in metrics.items()
+        for index, value in enumerate(values)
+    )
+    Round.objects.bulk_create(Round(run=run, round=index, cohort=[0, 1]) for index in range(rounds))
+    run.rounds_done = rounds - 1
+    return moved(run, state or RunState.DONE)
+
+
+def moved(run: Run, state: RunState, reason: str = "") -> Run:
+    run.state, run.reason = state, reason
+    run.started = run.started or (NOON if state != RunState.QUEUED else None)
+    running = state == RunState.RUNNING
+    run.lease_token, run.lease_until = (uuid.uuid4(), NOON) if running else (None, None)
+    run.finished = None if state in (RunState.QUEUED, RunState.RUNNING) else NOON.replace(second=30)
+    run.save()
+    return run
