@@ -88,6 +88,7 @@ class Agent:
 
     def work(self) -> int:
         """Runs claimed and driven until the queue is empty or this worker shall leave."""
+        self.beat()
         driven = 0
         while self.worker and not self.leaving.is_set() and (claim := run_claim(worker=self.worker)):
             Drive(self, claim).run()

@@ -22,10 +22,11 @@ def ring_after_commit(new: int | None = None) -> None:
 
 
 def ring_for(new: int | None = None) -> int:
-    """Wakes at most as many workers as there are new runs."""
+    """Wakes at most as many workers as there are new runs; with none in sight, whoever comes next."""
     if new == 0:
         return 0
-    return send_bells(living_workers()[:new])
+    known = living_workers()
+    return send_bells(known[:new]) if known else int(send_bell(Device.CPU))
 
 
 def ring() -> int:

@@ -45,7 +45,7 @@ FOR UPDATE OF run SKIP LOCKED
 
 def run_claim(*, worker: Worker) -> Claim | None:
     """Takes the next run for this worker, or None. No two workers ever get the same one."""
-    if Worker.objects.filter(pk=worker.pk, draining=True).exists():
+    if not Worker.objects.filter(pk=worker.pk, draining=False).exists():
         return None
     with transaction.atomic():
         run = next_run(devices_for(worker))
