@@ -17,6 +17,7 @@ from pathlib import Path
 import django
 import pytest
 from config.home import Home
+from config.processes import environment
 from config.services.postgres import Postgres
 from config.services.redis import Redis
 from config.services.spawn import port_of, reserve_port
@@ -31,6 +32,7 @@ REDIS = Redis(HOME, port=port_of(REDIS_PORT))
 
 # Before Django reads its settings. The servers start later, and only if a test asks for them.
 os.environ |= {
+    "PYTHONPATH": environment()["PYTHONPATH"],
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "TRIBUTARY_HOME": str(HOME.path),
     "DATABASE_URL": POSTGRES.url,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from django.conf import settings
 
 from config import env
@@ -38,3 +40,9 @@ def check_addresses() -> None:
         )
     check_database(settings.DATABASE_URL)
     check_redis(settings.REDIS_URL)
+
+
+def alive() -> bool:
+    from experiments.services.fleet import living
+
+    return living().filter(host=socket.gethostname()).exists()

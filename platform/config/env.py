@@ -170,3 +170,9 @@ VARIABLES: tuple[Variable[Any], ...] = (
     DEVICE,
     THREADS,
 )
+
+
+def table() -> str:
+    """The settings as README.md shows them; a test keeps the two equal."""
+    rows = [f"| `{each.name}` | {each.shown_default or f'`{each.default}`'} | {each.meaning} |" for each in VARIABLES]
+    return "\n".join(["| variable | default | meaning |", "| --- | --- | --- |", *rows])

@@ -7,6 +7,7 @@ from typing import TypedDict
 from django.core.management import call_command
 
 from config import env
+from workers.errors import SpecError
 
 
 class Report(TypedDict):
@@ -21,6 +22,10 @@ def prepare() -> Report:
     from experiments.services.tour import ensure_tour
 
     call_command("migrate", verbosity=0, interactive=False)
-    admin, password = ensure_admin(password=env.ADMIN_PASSWORD.read() or None)
+    try:
+        admin, password = ensure_admin(password=env.ADMIN_PASSWORD.read() or None)
+    except SpecError as error:
+        reasons = " ".join(problem.message for problem in error.errors)
+        raise env.SettingError(f"TRIBUTARY_ADMIN_PASSWORD is refused: {reasons}") from None
     tour = ensure_tour(admin) if env.TOUR.read() else False
     return {"password": password, "tour": bool(tour)}

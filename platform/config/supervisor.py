@@ -69,7 +69,7 @@ class Supervisor:
             for child in chosen:
                 if not child.running or time.monotonic() > deadline:
                     raise ServiceError(child.trouble(f"did not start: {last_line(child.log)}"))
-            time.sleep(0.05)
+            time.sleep(0.2)
 
     def watch(self) -> None:
         """Runs until a signal ends it."""

@@ -13,7 +13,7 @@ from typing import Any
 from config import env
 from config.accelerators import core_count, gpu_count
 from config.children import Child, process_child
-from config.home import Home
+from config.home import Home, write_private
 from config.leftovers import clear_leftovers
 from config.preflight import StartError, check_database, check_port, check_redis, lock
 from config.processes import Slot, environment, prepare_command, scheduler_command, slots, web_command, worker_command
@@ -100,14 +100,16 @@ class Platform:
         """Migrates, makes the admin and queues the tour, in a process of its own: this one never opens a connection."""
         done = subprocess.run(prepare_command(), env=self.environment(), capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            (self.home.logs / "prepare.log").write_text(done.stdout + done.stderr)
-            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise StartError(
-                f"The database could not be prepared: {last} The whole story is in {self.home.logs}/prepare.log."
-            )
+            raise StartError(self.why_unprepared(done.stdout + done.stderr))
         report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         step("Database", "up to date")
         return report
+
+    def why_unprepared(self, output: str) -> str:
+        write_private(self.home.logs / "prepare.log", output)
+        if "Traceback" not in output:
+            return output.strip()
+        return f"The database could not be prepared: {output.splitlines()[-1]} See {self.home.logs / 'prepare.log'}."
 
     def start_processes(self) -> None:
         own = [self.web(), *(self.worker(slot) for slot in self.slots), self.scheduler()]

@@ -1,7 +1,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 
 class Command(BaseCommand):
@@ -10,8 +10,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--name", default="node", help="first part of the workers' names on this machine")
+        parser.add_argument(
+            "--check", action="store_true", help="start nothing; fail if no worker of this machine lives"
+        )
 
-    def handle(self, *_: Any, name: str, **__: Any) -> None:
-        from config.crew import run
+    def handle(self, *_: Any, name: str, check: bool, **__: Any) -> None:
+        from config import crew
 
-        run(name)
+        if not check:
+            crew.run(name)
+        elif not crew.alive():
+            raise CommandError("No worker of this machine has been heard of lately.")

@@ -1,0 +1,16 @@
+import os
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Runs the web server alone on HOST and PORT, as a container does."
+    requires_system_checks = ()
+
+    def handle(self, *_: Any, **__: Any) -> None:
+        from config.processes import environment, web_command
+
+        command = web_command(settings.HOST, settings.PORT)
+        os.execve(command[0], command, environment())

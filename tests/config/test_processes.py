@@ -1,0 +1,46 @@
+from config.accelerators import gpu_count
+from config.processes import Slot, slots, worker_command
+from config.up import describe
+
+
+def test_without_gpus_there_is_a_worker_per_core():
+    assert slots(None, cores=2, gpus=0) == [Slot(1, "cpu", "cpu", 1), Slot(2, "cpu", "cpu", 1)]
+
+
+def test_fewer_workers_get_more_threads():
+    assert slots(2, cores=9, gpus=0) == [Slot(1, "cpu", "cpu", 4), Slot(2, "cpu", "cpu", 4)]
+    assert [slot.threads for slot in slots(8, cores=2, gpus=0)] == [1] * 8
+
+
+def test_with_gpus_there_is_a_worker_per_gpu():
+    assert slots(None, cores=8, gpus=2) == [Slot(1, "gpu,cpu", "cuda:0", 4), Slot(2, "gpu,cpu", "cuda:1", 4)]
+    assert [slot.device for slot in slots(3, cores=8, gpus=2)] == ["cuda:0", "cuda:1", "cuda:0"]
+
+
+def test_there_may_be_no_workers_at_all():
+    assert slots(0, cores=4, gpus=0) == []
+    assert describe([]) == "none (WORKERS=0): runs stay queued"
+
+
+def test_a_worker_runs_one_run_at_a_time_on_its_device():
+    slot = Slot(3, "gpu,cpu", "cuda:2", 4)
+    command = worker_command(slot)
+    assert command[command.index("--concurrency") + 1] == "1"
+    assert command[command.index("--queues") + 1] == "gpu,cpu"
+    assert slot.environment == {"TRIBUTARY_DEVICE": "cuda:2", "TRIBUTARY_THREADS": "4"}
+
+
+def test_gpus_are_counted_as_torch_would_see_them(tmp_path, monkeypatch):
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "null"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr("config.accelerators.torch_can_use_gpus", lambda: True)
+    assert gpu_count({}, tmp_path) == 2
+    assert gpu_count({"CUDA_VISIBLE_DEVICES": "1"}, tmp_path) == 1
+    assert gpu_count({"CUDA_VISIBLE_DEVICES": ""}, tmp_path) == 0
+    assert gpu_count({"CUDA_VISIBLE_DEVICES": "-1"}, tmp_path) == 0
+
+
+def test_a_torch_without_cuda_has_no_gpus(tmp_path, monkeypatch):
+    (tmp_path / "nvidia0").touch()
+    monkeypatch.setattr("config.accelerators.version", lambda _: "2.13.0+cpu")
+    assert gpu_count({}, tmp_path) == 0

@@ -1,0 +1,47 @@
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ["platform/config", "experiments", "workers", "templates", "static", "docker", "tests", "docs"]
+FILES = [
+    "manage.py",
+    "Makefile",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "requirements.txt",
+    "pyproject.toml",
+    ".ci/run",
+]
+
+
+def test_the_project_folder_does_not_hide_the_standard_library():
+    assert not (ROOT / "platform" / "__init__.py").exists()
+    assert not (ROOT / "tests" / "platform").exists()
+    assert not Path(platform.__file__).is_relative_to(ROOT)
+    assert platform.python_implementation() == "CPython"
+
+
+def test_commands_see_the_standard_librarys_platform():
+    code = "import manage; manage.add_to_path(); import platform, config; print(platform.system(), config.__name__)"
+    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert seen.stdout == "Linux config\n"
+
+
+def test_the_top_level_is_as_designed():
+    assert [folder for folder in FOLDERS if not (ROOT / folder).is_dir()] == []
+    assert [file for file in FILES if not (ROOT / file).is_file()] == []
+
+
+def test_ci_runs_the_readmes_test_command_and_nothing_else():
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert [line for line in lines if line and not line.startswith("#!")] == ["set -eu", "make test"]
+    assert "make test" in (ROOT / "README.md").read_text()
+
+
+def test_every_requirement_is_pinned():
+    for name in ("requirements.txt", "tests/requirements.txt", "docker/requirements-web.txt"):
+        for line in (ROOT / name).read_text().splitlines():
+            assert not line or line.startswith("#") or "==" in line, f"{name}: {line}"
