@@ -33,9 +33,7 @@ SHAPES = {
         Shape("logistic", "LR 784x10, 1,000 clients x 60, 10 per round", "logistic", (784,), 10, 1000, 60, 10, 10),
         Shape("cnn", "CNN 32-64-64, 1,000 clients x 50, 50 per round", "cnn-64", (3, 32, 32), 10, 1000, 50, 50, 10),
         Shape("har", "MLP 561-50-6, 21 clients x 350, 5 epochs", "mlp-50", (561,), 6, 21, 350, 21, 32, epochs=5),
-        Shape(
-            "memory", "CNN 32-64-100, 3,597 clients, 539 per round", "cnn-100", (1, 28, 28), 62, 3597, 40, 539, 10
-        ),
+        Shape("memory", "CNN 32-64-100, 3,597 clients, 539 per round", "cnn-100", (1, 28, 28), 62, 3597, 40, 539, 10),
     )
 }
 

@@ -81,9 +81,7 @@ def main(work: Task) -> None:
         ),
         SimulatedBackend(training_data=data, val_data=data, postprocessors=[WeightByDatapoints()]),
         model,
-        NNTrainHyperParams(
-            local_batch_size=shape.batch, local_num_epochs=shape.epochs, local_learning_rate=shape.lr
-        ),
+        NNTrainHyperParams(local_batch_size=shape.batch, local_num_epochs=shape.epochs, local_learning_rate=shape.lr),
         NNEvalHyperParams(local_batch_size=None),
         callbacks=[Timed(clock)],
         send_metrics_to_platform=False,
