@@ -6,7 +6,7 @@ from workers.component import Shape
 from workers.models._blocks import groups_of
 
 MODELS = load_catalog().models
-PICTURES_ONLY = {"lenet", "cnn-32-64-100", "cnn-32-64-512", "detector"} | {
+PICTURES_ONLY = {"lenet", "cnn-32-64-64", "cnn-32-64-100", "cnn-32-64-512", "detector"} | {
     "resnet18",
     "mobilenet",
     "mobilenet-v2",
