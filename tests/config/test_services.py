@@ -1,0 +1,166 @@
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+import psutil
+import psycopg2
+import pytest
+import redis
+from config.home import Home
+from config.services import account
+from config.services.account import ACCOUNT, open_to_others, reachable
+from config.services.postgres import Postgres, program
+from config.services.redis import Redis
+from config.services.state import note, read_state, record_of, running_url
+
+AS_ROOT = os.geteuid() == 0
+needs_root = pytest.mark.skipif(not AS_ROOT, reason="only root runs servers under another account")
+
+
+def modes_above(path):
+    return {parent: stat.S_IMODE(parent.stat().st_mode) for parent in path.parents}
+
+
+def owner(path):
+    return pwd.getpwuid(path.stat().st_uid).pw_name
+
+
+def ask(server, sql, **changes):
+    connection = psycopg2.connect(server.url, connect_timeout=5, **changes)
+    try:
+        with connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall() if cursor.description else None
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def home():
+    """In a folder that is closed to everybody else, as a person's home often is."""
+    folder = Path(tempfile.mkdtemp(prefix="tributary-services-"))
+    yield Home(folder / "home").make()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def server(home):
+    found = Postgres(home, throwaway=True)
+    found.start()
+    yield found
+    found.erase()
+
+
+@pytest.fixture(scope="module")
+def broker(home):
+    found = Redis(home)
+    found.start()
+    yield found
+    found.stop()
+
+
+def test_postgres_asks_for_the_password(server):
+    assert ask(server, "SELECT 1") == [(1,)]
+    for password in ("wrong", ""):
+        with pytest.raises(psycopg2.OperationalError, match="password"):
+            ask(server, "SELECT 1", password=password)
+
+
+def test_postgres_listens_on_loopback_only_and_on_no_socket_file(server):
+    process = psutil.Process(server.process.pid)
+    listening = [each.laddr for each in process.net_connections() if each.status == psutil.CONN_LISTEN]
+    assert listening == [("127.0.0.1", server.port)]
+    assert process.net_connections("unix") == []
+
+
+def test_the_platforms_role_is_no_superuser(server):
+    assert ask(server, "SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user") == [(False, True)]
+
+
+def test_no_password_shows_in_a_process_list(server, broker):
+    for process, secret in ((server.process, "postgres"), (broker.process, "redis")):
+        assert server.home.secret(secret) not in " ".join(psutil.Process(process.pid).cmdline())
+
+
+def test_starting_servers_opens_no_folder_to_others(home):
+    before = modes_above(home.path / "x") | modes_above(program("postgres"))
+    other = Home(home.path.parent / "other")
+    server = Postgres(other, throwaway=True)
+    try:
+        server.start()
+        assert modes_above(home.path / "x") | modes_above(program("postgres")) == before
+        assert stat.S_IMODE(other.path.stat().st_mode) == 0o700
+        assert stat.S_IMODE(server.data.stat().st_mode) == 0o700
+    finally:
+        server.erase()
+
+
+@needs_root
+def test_as_root_the_servers_run_under_an_account_of_their_own(server, broker):
+    assert {psutil.Process(each.process.pid).username() for each in (server, broker)} == {ACCOUNT}
+    assert owner(server.data) == ACCOUNT
+    assert owner(server.data.parent.parent) == "root"
+    assert (server.home.path / "postgres").resolve() == server.data.parent
+
+
+@needs_root
+def test_programs_the_account_cannot_reach_are_copied_to_where_it_can(tmp_path, monkeypatch):
+    with tempfile.TemporaryDirectory() as shared:
+        Path(shared).chmod(0o755)
+        monkeypatch.setattr(account, "SHARED", Path(shared))
+        private = tmp_path / "install" / "bin" / "server"
+        private.parent.mkdir(parents=True)
+        private.write_text("#!/bin/sh\n")
+        private.chmod(0o700)
+        assert not open_to_others(private)
+        copy = reachable(private, "1.0")
+        assert copy == Path(shared) / "install-1.0" / "bin" / "server"
+        assert open_to_others(copy)
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+
+
+def test_postgres_keeps_its_data_and_its_address_over_a_restart(server):
+    ask(server, "CREATE TABLE kept (answer integer)")
+    ask(server, "INSERT INTO kept VALUES (42)")
+    address = server.url
+    server.stop()
+    assert not server.running
+    server.start()
+    assert server.url == address
+    assert ask(server, "SELECT answer FROM kept") == [(42,)]
+
+
+def test_postgres_syncs_to_disk_unless_its_data_are_throwaway(server):
+    assert ask(server, "SHOW fsync") == [("off",)]
+    server.stop()
+    server.throwaway = False
+    server.start()
+    assert ask(server, "SHOW fsync") == [("on",)]
+
+
+def test_redis_asks_for_the_password_and_throws_nothing_away(broker):
+    with redis.Redis.from_url(broker.url) as client:
+        assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+    with redis.Redis(port=broker.port) as stranger, pytest.raises(redis.AuthenticationError):
+        stranger.ping()
+
+
+def test_a_running_service_is_found_by_its_home(home, broker):
+    note(home, "redis", record_of(broker.process.pid, broker.url))
+    assert running_url(home, "redis") == broker.url
+    assert stat.S_IMODE(home.state.stat().st_mode) == 0o600
+    assert running_url(home, "postgres") == ""
+
+
+def test_a_record_of_another_process_with_the_same_number_is_stale(home, broker):
+    record = record_of(broker.process.pid, broker.url)
+    note(home, "redis", type(record)(record.pid, record.started - 60, record.url))
+    assert running_url(home, "redis") == ""
+
+
+def test_a_damaged_state_file_counts_as_none(home):
+    home.state.write_text('{"redis": [1, 2')
+    assert read_state(home) == {}
