@@ -43,6 +43,10 @@ class FederationError(TributaryError):
     """A federation that cannot be made from its data: too few samples, unreachable minimum size."""
 
 
+class DatasetError(TributaryError):
+    """Originals that are missing or not what they should be, or a cache that is damaged and cannot be rebuilt."""
+
+
 class CheckpointError(TributaryError):
     """A checkpoint that is truncated, damaged or belongs to another run."""
 

@@ -1,0 +1,68 @@
+"""The two versions in which CIFAR-10 and CIFAR-100 are published: rows of bytes, and pickled dictionaries."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+
+from workers.datasets._imported import Report
+from workers.datasets._originals import Originals
+from workers.errors import DatasetError
+
+SHAPE = (3, 32, 32)
+PIXELS = 3072
+# The only names that the publisher's pickles use. Anything else in a pickle could run code.
+HARMLESS = {
+    ("numpy.core.multiarray", "_reconstruct"): ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "_reconstruct"): ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy", "ndarray"): ("numpy", "ndarray"),
+    ("numpy", "dtype"): ("numpy", "dtype"),
+    ("_codecs", "encode"): ("_codecs", "encode"),
+}
+
+
+class HarmlessUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if known := HARMLESS.get((module, name)):
+            return super().find_class(*known)
+        raise pickle.UnpicklingError(f"{module}.{name} has no place in it")
+
+
+def read_batches(
+    originals: Originals, names: list[str], labels: str, label_bytes: int, report: Report
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pictures (n, 3, 32, 32) and labels of the named batches, from `name.bin` or else the pickled `name`."""
+    pictures, classes = [], []
+    for done, name in enumerate(names):
+        report(done / len(names), name)
+        if originals.find(f"{name}.bin"):
+            x, y = from_rows(originals.one(f"{name}.bin"), label_bytes, name)
+        else:
+            x, y = from_pickle(originals.one(name), labels, name)
+        pictures.append(x.reshape(-1, *SHAPE))
+        classes.append(y)
+    return np.concatenate(pictures), np.concatenate(classes).astype(np.int64)
+
+
+def from_rows(content: bytes, label_bytes: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Per picture its label bytes (the last one counts: CIFAR-100 has coarse, then fine) and 3,072 pixels."""
+    width = label_bytes + PIXELS
+    if not content or len(content) % width:
+        raise DatasetError(f"{name}.bin has {len(content)} bytes, which is no multiple of {width}. Get it again.")
+    rows = np.frombuffer(content, np.uint8).reshape(-1, width)
+    return rows[:, label_bytes:], rows[:, label_bytes - 1]
+
+
+def from_pickle(content: bytes, labels: str, name: str) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        batch = HarmlessUnpickler(io.BytesIO(content), encoding="bytes").load()
+        found = {key.decode() if isinstance(key, bytes) else key: value for key, value in batch.items()}
+        x, y = np.asarray(found["data"], np.uint8), np.asarray(found[labels])
+    except (pickle.UnpicklingError, AttributeError, EOFError, KeyError, ValueError, TypeError) as error:
+        raise DatasetError(f"{name} is not a CIFAR batch: {error!r}. Get it again.") from None
+    if x.ndim != 2 or x.shape[1] != PIXELS:
+        raise DatasetError(f"{name} holds data of shape {x.shape}, not pictures of {PIXELS} bytes.")
+    return x, y

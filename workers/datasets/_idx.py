@@ -1,0 +1,35 @@
+"""The idx format of MNIST and its relatives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from workers.component import Arrays
+from workers.datasets._imported import Report
+from workers.datasets._originals import Originals
+from workers.errors import DatasetError
+
+BYTES = 0x08
+
+
+def parse_idx(content: bytes, what: str) -> np.ndarray:
+    """Two zero bytes, the type (bytes only here), the number of dimensions, each as a big-endian int, the values."""
+    header = np.frombuffer(content[:4], np.uint8)
+    if len(header) < 4 or header[0] or header[1] or header[2] != BYTES:
+        raise DatasetError(f"{what} is not an idx file of bytes.")
+    shape = tuple(np.frombuffer(content, ">i4", int(header[3]), 4).tolist())
+    start = 4 + 4 * len(shape)
+    if len(content) - start != math.prod(shape):
+        raise DatasetError(f"{what} is truncated: {len(content) - start} values instead of {math.prod(shape)}.")
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+
+
+def read_idx(originals: Originals, report: Report) -> Arrays:
+    """The four files of MNIST: pictures get a channel, labels become int64."""
+    parts = []
+    for done, stem in enumerate(("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")):
+        report(done / 4, stem)
+        parts.append(parse_idx(originals.one(f"{stem}-ubyte", f"{stem.replace('-idx', '.idx')}-ubyte"), stem))
+    return Arrays(parts[0][:, None], parts[1].astype(np.int64), parts[2][:, None], parts[3].astype(np.int64))

@@ -1,0 +1,102 @@
+"""What data sets that come from a publisher's files have in common: import once, load memory-mapped from then on."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workers.component import Arrays, Dataset, DatasetFacts
+from workers.datasets import _cache
+from workers.datasets._originals import Originals
+from workers.errors import DatasetError
+
+Report = Callable[[float, str], None]
+
+
+def quietly(done: float, what: str) -> None:
+    """A progress report that nobody reads."""
+
+
+class ImportedDataset(Dataset):
+    """`published` are the facts of the whole set; what was imported (perhaps a part) has the say once it is there."""
+
+    published: ClassVar[DatasetFacts]
+
+    @abstractmethod
+    def read(self, originals: Originals, report: Report) -> Arrays:
+        """Parse the publisher's files; `report` gets the done share of 1 and what is being read."""
+
+    def cache_name(self, params: Any) -> str:
+        return self.name
+
+    def facts(self, params: Any) -> DatasetFacts:
+        if not (known := _cache.manifest_of(self.cache_name(params))):
+            return self.published
+        return replace(
+            self.published,
+            shape=known.shape,
+            train=known.train,
+            test=known.test,
+            natural_clients=known.natural_clients,
+        )
+
+    def checksum(self, params: Any) -> str:
+        known = _cache.manifest_of(self.cache_name(params))
+        return known.checksum if known else "not here yet"
+
+    def available(self, params: Any) -> str | None:
+        if _cache.manifest_of(self.cache_name(params)):
+            return None
+        return f"{self.label} is not here yet: run `manage.py datasets import {self.name} PATH` (or fetch) first."
+
+    def load(self, params: Any) -> Arrays:
+        name = self.cache_name(params)
+        if not (known := _cache.manifest_of(name)):
+            raise DatasetError(str(self.available(params)))
+        try:
+            return _cache.load(name, known)
+        except _cache.CacheDamageError as damage:
+            return self.rebuilt(name, known, damage)
+
+    def rebuilt(self, name: str, known: _cache.Manifest, damage: _cache.CacheDamageError) -> Arrays:
+        """From the originals, where they still are and still give the same data."""
+        try:
+            self.import_from(Path(known.source))
+        except DatasetError as error:
+            again = f"import it again with `manage.py datasets import {self.name} PATH`"
+            raise DatasetError(
+                f"The cache is damaged ({damage.detail}) and not rebuilt: {error.detail} ({again})"
+            ) from None
+        fresh = _cache.manifest_of(name)
+        if not fresh or fresh.checksum != known.checksum:
+            raise DatasetError(f"The originals of {self.label} in {known.source} have changed: launch the run again.")
+        return _cache.load(name, fresh)
+
+    def import_from(self, source: Path, report: Report = quietly) -> _cache.Manifest:
+        """Parse the originals and put them into the cache, in the place of what was there."""
+        with Originals(source) as originals:
+            manifest = self.keep(originals, self.read(originals, report))
+        report(1.0, "done")
+        return manifest
+
+    def keep(self, originals: Originals, arrays: Arrays) -> _cache.Manifest:
+        check(self.label, arrays, self.published.classes)
+        return _cache.store(self.name, arrays, originals.source)
+
+
+def check(label: str, arrays: Arrays, classes: int) -> None:
+    """As many labels as samples, and no label out of range: a mixed-up folder is refused, not trained on."""
+    for part, x, y in (("training", arrays.train_x, arrays.train_y), ("test", arrays.test_x, arrays.test_y)):
+        if len(x) != len(y):
+            raise DatasetError(f"{label}: {len(x)} {part} samples, but {len(y)} labels.")
+        if len(y) and not (int(np.min(y)) >= 0 and int(np.max(y)) < classes):
+            raise DatasetError(
+                f"{label}: {part} labels from {np.min(y)} to {np.max(y)}, but there are {classes} classes."
+            )
+    if not len(arrays.train_y):
+        raise DatasetError(f"{label}: no training samples.")

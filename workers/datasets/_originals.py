@@ -1,0 +1,116 @@
+"""A publisher's files as a lab has them on disk: in a folder, below it, or still inside their archives."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Self
+
+from workers.errors import DatasetError
+
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
+MOST_NESTING = 2
+Opener = Callable[[], IO[bytes]]
+
+
+class Originals:
+    """Every file below a folder (or in an archive), found by the end of its path and read whole.
+
+    `name.gz` answers for `name`; archives inside the folder, and archives inside those, are looked into.
+    """
+
+    def __init__(self, source: Path) -> None:
+        if not source.exists():
+            raise DatasetError(f"{source} does not exist. Give the folder or archive that holds the originals.")
+        self.source = source
+        self.archives = ExitStack()
+        self.files: dict[str, Opener] = {}
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened_so_far:
+            self.archives = opened_so_far
+            for path, opener in on_disk(self.source):
+                self.add(path, opener, MOST_NESTING)
+            self.archives = opened_so_far.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.archives.close()
+
+    def add(self, path: str, opener: Opener, nesting: int) -> None:
+        """The file itself, or what is in it where it is an archive."""
+        if nesting and path.endswith(ARCHIVES):
+            self.add_members(path, self.archives.enter_context(opener()), nesting)
+        elif path.endswith(".gz"):
+            self.files[path.removesuffix(".gz")] = lambda: io.BytesIO(gzip.decompress(read_all(opener)))
+        else:
+            self.files[path] = opener
+
+    def add_members(self, path: str, file: IO[bytes], nesting: int) -> None:
+        members = zip_members if path.endswith(".zip") else tar_members
+        folder = PurePosixPath(path).parent
+        try:
+            for name, opener in members(file, self.archives):
+                self.add((folder / name).as_posix(), opener, nesting - 1)
+        except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+            raise DatasetError(f"{path} is not a complete archive: {error}. Get it again.") from None
+
+    def find(self, pattern: str) -> list[str]:
+        """Paths whose last parts match the pattern, such as `train/*.json`, in sorted order."""
+        return sorted(path for path in self.files if fnmatch(path, pattern) or fnmatch(path, f"*/{pattern}"))
+
+    def read(self, path: str) -> bytes:
+        try:
+            return read_all(self.files[path])
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+            raise DatasetError(f"{path} in {self.source} cannot be read: {error}. Get it again.") from None
+
+    def one(self, *patterns: str) -> bytes:
+        """The first file that matches the first pattern that has any."""
+        for pattern in patterns:
+            if found := self.find(pattern):
+                return self.read(found[0])
+        raise DatasetError(f"No {' or '.join(patterns)} in {self.source}. Give the folder that holds the originals.")
+
+
+def on_disk(source: Path) -> Iterator[tuple[str, Opener]]:
+    if source.is_file():
+        yield source.name, partial(open_bytes, source)
+        return
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        yield path.relative_to(source).as_posix(), partial(open_bytes, path)
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def read_all(opener: Opener) -> bytes:
+    with opener() as file:
+        return file.read()
+
+
+def zip_members(file: IO[bytes], kept_open: ExitStack) -> Iterator[tuple[str, Opener]]:
+    archive = kept_open.enter_context(zipfile.ZipFile(file))
+    for info in archive.infolist():
+        if not info.is_dir():
+            yield info.filename, partial(archive.open, info)
+
+
+def tar_members(file: IO[bytes], kept_open: ExitStack) -> Iterator[tuple[str, Opener]]:
+    archive = kept_open.enter_context(tarfile.TarFile.open(fileobj=file))
+    for info in archive:
+        if info.isfile():
+            yield info.name, partial(member, archive, info)
+
+
+def member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    return archive.extractfile(info) or io.BytesIO()
