@@ -7,6 +7,7 @@ Membership and takes its runs after it. Regenerated files must keep that order (
 import django.contrib.auth.models
 import django.contrib.auth.validators
 import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
@@ -340,6 +341,10 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(("requires__in", ["cpu", "gpu"])), name="study_device_known"
             ),
+        ),
+        migrations.AddIndex(
+            model_name="round",
+            index=django.contrib.postgres.indexes.BrinIndex(fields=["committed"], name="round_committed"),
         ),
         migrations.AddIndex(
             model_name="membership",

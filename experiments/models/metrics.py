@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 
 from experiments.models.runs import Run
@@ -25,3 +26,6 @@ class Round(models.Model):
     cohort = ArrayField(models.IntegerField(), default=list)
     clients = models.JSONField(default=dict)
     committed = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [BrinIndex(fields=["committed"], name="round_committed")]

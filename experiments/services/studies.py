@@ -14,6 +14,7 @@ from experiments.live.notify import notify_states, notify_study
 from experiments.models import Device, Membership, Run, RunState, Study, User
 from experiments.services.bell import ring_after_commit
 from experiments.services.locks import Lock, lock_in_transaction
+from experiments.services.numbers import plain_text
 from experiments.services.rights import require_launch
 from workers.errors import Problem, SpecError
 from workers.spec import Grid, PlannedRun, expand
@@ -59,7 +60,7 @@ def study_launch(
         study = Study.objects.create(
             owner=owner,
             name=name.strip(),
-            description=description,
+            description=plain_text(description),
             tags=labels,
             blocks=list(blocks),
             origin=origin,

@@ -12,6 +12,7 @@ from experiments.models import Membership, Run, RunState, Study, User
 from experiments.services.bell import ring_after_commit
 from experiments.services.files import remove_run_folders
 from experiments.services.locks import Lock, lock_in_transaction
+from experiments.services.numbers import plain_text
 from experiments.services.rights import require_manage
 from experiments.services.runs import cancel_runs, live_equal, requeue_runs
 from experiments.services.studies import clean_tags, field_problems
@@ -90,7 +91,7 @@ def study_update(
 ) -> Study:
     require_manage(actor, study)
     study.name = study.name if name is None else name.strip()
-    study.description = study.description if description is None else description
+    study.description = study.description if description is None else plain_text(description)
     study.tags = study.tags if tags is None else clean_tags(tags)
     study.priority = study.priority if priority is None else priority
     if problems := field_problems(name=study.name, tags=study.tags, priority=study.priority, requires=study.requires):

@@ -1,3 +1,3 @@
 from django.urls import include, path
 
-urlpatterns = [path("", include("experiments.urls"))]
+urlpatterns = [path("", include("experiments.api.urls")), path("", include("experiments.urls"))]

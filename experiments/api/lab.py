@@ -1,0 +1,52 @@
+"""What belongs to no study: the catalog, the workers, the event stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from experiments.api.present import worker_answer
+from experiments.api.schemas import ErrorAnswer, WorkerAnswer
+from experiments.live.cursor import parse_cursor
+from experiments.live.missed import Scope
+from experiments.live.stream import event_stream
+from experiments.selectors.workers import worker_rows
+from workers.catalog import load_catalog
+
+router = Router(tags=["lab"])
+
+
+class EventFilter(Schema):
+    study: int | None = Field(None, ge=1, lt=2**63)
+    run: int | None = Field(None, ge=1, lt=2**63)
+    after: str = Field("", description="The id of the last event had, as Last-Event-ID: what came later is sent first.")
+
+
+@router.get(
+    "/catalog",
+    response={200: dict[str, list[dict[str, Any]]], 401: ErrorAnswer},
+    summary="Everything launchable, with JSON schemas",
+)
+def catalog(request: HttpRequest) -> Any:
+    return load_catalog().describe()
+
+
+@router.get("/workers", response={200: list[WorkerAnswer], 401: ErrorAnswer}, summary="Workers")
+def workers(request: HttpRequest) -> Any:
+    return [worker_answer(row) for row in worker_rows()]
+
+
+@router.get("/events", response={200: str, 401: ErrorAnswer}, summary="Server-sent events")
+async def events(request: HttpRequest, wanted: Query[EventFilter]) -> StreamingHttpResponse:
+    """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
+
+    `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once.
+    """
+    cursor = parse_cursor(request.headers.get("Last-Event-ID", "") or wanted.after)
+    stream = event_stream(Scope(wanted.study, wanted.run), cursor)
+    # no-transform and X-Accel-Buffering keep proxies from holding events back.
+    headers = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(stream, content_type="text/event-stream", headers=headers)
