@@ -1,0 +1,45 @@
+import gzip
+
+from django.conf import settings
+
+PLOTLY = "/static/plotly/plotly.min.js"
+
+
+def test_scripts_come_from_the_installed_packages(client):
+    assert client.get(PLOTLY).status_code == 200
+    assert client.get("/static/django_htmx/htmx-2.min.js").status_code == 200
+    assert client.get("/static/nothing.js").status_code in (302, 404)
+
+
+def test_large_texts_travel_compressed(client):
+    plain = client.get(PLOTLY)
+    packed = client.get(PLOTLY, headers={"Accept-Encoding": "gzip, br"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Content-Length"] == str(len(packed.content))
+    assert packed.headers["Vary"] == "Accept-Encoding"
+    assert len(packed.content) < len(plain.content) / 3
+    assert gzip.decompress(packed.content) == plain.content
+
+
+def test_a_browser_that_has_a_file_is_not_sent_it_again(client):
+    tag = client.get(PLOTLY).headers["ETag"]
+    again = client.get(PLOTLY, headers={"If-None-Match": tag, "Accept-Encoding": "gzip"})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_part_of_a_file_can_be_asked_for(client):
+    part = client.get(PLOTLY, headers={"Range": "bytes=0-9", "Accept-Encoding": "gzip"})
+    assert (part.status_code, len(part.content)) == (206, 10)
+    assert "Content-Encoding" not in part.headers
+
+
+def test_nothing_outside_the_static_folders_is_served(client):
+    assert settings.ROOT.joinpath("manage.py").exists()
+    assert client.get("/static/../manage.py").status_code in (302, 404)
+    assert client.get("/static/plotly/../../../../../manage.py").status_code in (302, 404)
+
+
+def test_head_tells_the_size_without_the_file(client):
+    answer = client.head(PLOTLY)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert int(answer.headers["Content-Length"]) > 4_000_000
