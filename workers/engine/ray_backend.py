@@ -1,0 +1,156 @@
+"""`engine: ray`: the clients of a cohort on Flower's Ray runtime, on this machine or on the cluster at RAY_ADDRESS.
+
+Strategy, sampling, evaluation and checkpoints stay in this process; Flower's runtime runs in a process of its own
+(Ray does not start inside a Celery child), which gets each round's messages over a socket.
+
+    RAY_ADDRESS                  a running cluster; without it Ray is started for the run, on this machine
+    TRIBUTARY_RAY_CLIENT_CPUS    processors per client, 1 unless given
+    TRIBUTARY_RAY_CLIENT_GPUS    GPUs per client, may be a fraction; 0 unless given
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path as FilePath
+from typing import Any
+
+import torch
+
+from workers.engine.arrays import Tensors
+from workers.engine.paths import Path
+from workers.engine.ray_server import Answer, Arrays, Errand, Exchange, Start
+from workers.engine.rule import Contribution
+from workers.engine.trainer import Assignment, Outcome, Trainer
+from workers.errors import StopRequested, TributaryError
+from workers.quiet import SILENT
+
+ROOT = FilePath(__file__).resolve().parents[2]
+POLL_SECONDS = 0.05
+END_SECONDS = 10
+TAIL = 2000
+ENVIRONMENT = {**SILENT, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "0"}
+
+
+class RayPath(Path):
+    name = "ray"
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.trainer, self.ready = trainer, False
+        self.folder = tempfile.TemporaryDirectory(prefix="tributary-ray-")
+        ours, theirs = socket.socketpair()
+        with theirs, self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "workers.engine.ray_server", str(theirs.fileno())],
+                cwd=ROOT,
+                env={**ENVIRONMENT, **os.environ, "PYTHONPATH": python_path()},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.child = Connection(ours.detach())
+        self.child.send(start_of(trainer, self.folder.name))
+
+    @property
+    def log(self) -> FilePath:
+        return FilePath(self.folder.name) / "log.txt"
+
+    def train(self, assignment: Assignment) -> list[Outcome]:
+        if not self.ready:
+            self.ready = self.receive(assignment.round) == "ready"
+        self.child.send(exchange_of(assignment, self.trainer))
+        answers: list[Answer] = self.receive(assignment.round)
+        return [self.outcome(client.index, answer) for client, answer in zip(assignment.clients, answers, strict=True)]
+
+    def receive(self, number: int) -> Any:
+        """The child's next message; asks for a stop and looks after the child while it waits."""
+        try:
+            while not self.child.poll(POLL_SECONDS):
+                if self.trainer.stop is not None and self.trainer.stop():
+                    raise StopRequested(f"Stopped in round {number}.")
+            return self.child.recv()
+        except (EOFError, ConnectionError):
+            raise TributaryError(f"Flower's Ray runtime ended unexpectedly:\n{self.last_words()}") from None
+
+    def last_words(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")[-TAIL:]
+
+    def outcome(self, client: int, answer: Answer) -> Outcome:
+        if answer.error is not None:
+            raise TributaryError(f"Client {client}: {answer.error}")
+        device, facts = self.trainer.samples.x.device, answer.facts
+        self.trainer.store.kept.pop(client, None)
+        if answer.kept:
+            self.trainer.store.kept[client] = tensors(answer.kept, device)
+        return Outcome(
+            clients=[client],
+            samples=[facts["samples"]],
+            steps=[facts["steps"]],
+            losses=[facts["loss"]],
+            model=tensors(answer.model, device),
+            reply_name=facts["reply_name"],
+            contribution=Contribution(
+                {name: tensors(found, device) for name, found in answer.extra.items()},
+                {name: [value] for name, value in facts["rule"].items()},
+            ),
+        )
+
+    def close(self) -> None:
+        """The closed socket ends the child; whatever of its process group is left after that is killed."""
+        self.child.close()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(END_SECONDS)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.folder.cleanup()
+
+
+def start_of(trainer: Trainer, folder: str) -> Start:
+    return Start(
+        spec=trainer.spec.model_dump_json(),
+        device=trainer.samples.x.device.type,
+        nodes=trainer.spec.cohort_size + 1,
+        client_cpus=float(os.environ.get("TRIBUTARY_RAY_CLIENT_CPUS") or 1),
+        client_gpus=float(os.environ.get("TRIBUTARY_RAY_CLIENT_GPUS") or 0),
+        cpus=None if os.environ.get("RAY_ADDRESS") else processors(),
+        folder=folder,
+    )
+
+
+def processors() -> int:
+    return int(os.environ.get("TRIBUTARY_THREADS") or len(os.sched_getaffinity(0)))
+
+
+def python_path() -> str:
+    return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def exchange_of(assignment: Assignment, trainer: Trainer) -> Exchange:
+    def errand(client: int) -> Errand:
+        return Errand(client, assignment.parts.get(client), arrays(trainer.store.kept.get(client, {})))
+
+    return Exchange(
+        assignment.round,
+        arrays(assignment.anchor),
+        assignment.was_sent,
+        {name: arrays(each) for name, each in assignment.received.items()},
+        dict(assignment.config),
+        [errand(client.index) for client in assignment.clients],
+    )
+
+
+def arrays(found: Tensors) -> Arrays:
+    return {name: tensor.detach().cpu().numpy() for name, tensor in found.items()}
+
+
+def tensors(found: Arrays, device: torch.device) -> Tensors:
+    return {name: torch.from_numpy(array.copy()).to(device) for name, array in found.items()}
