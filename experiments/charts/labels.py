@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workers.catalog import load_catalog
+from workers.component import Kind
 from workers.spec import flatten, varying_paths
 from workers.spec.grid import count
 
+COMPONENTS: dict[str, Kind] = {
+    "dataset": "dataset",
+    "model": "model",
+    "partition": "partition",
+    "strategy": "strategy",
+    "local.optimizer": "optimizer",
+}
 SHORT = {"local.optimizer": "optimizer", "local.epochs": "epochs", "local.batch_size": "batch size"}
-PLURALS = {"strategy": "strategies", "local.batch_size": "batch sizes", "hybrid.ratio": "hybrid ratios"}
-COMPONENTS = ("dataset", "model", "partition", "strategy", "local.optimizer")
+PLURALS = {"strategy": "strategies"}
 
 
 def axis_of(path: str) -> str:
@@ -22,34 +30,45 @@ def axis_title(axis: str) -> str:
     return SHORT.get(axis, axis.replace(".", " ").replace("_", " "))
 
 
-def axes_of(specs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Each varying axis with its varying paths; the strategy first, because it has the colours."""
-    axes: dict[str, list[str]] = {}
-    for path in varying_paths(specs):
-        axes.setdefault(axis_of(path), []).append(path)
-    return dict(sorted(axes.items(), key=lambda item: item[0] != "strategy"))
+def axis_values(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Each axis that varies, the strategy first, with its value in words for every cell."""
+    flat = {cell: flatten(spec) for cell, spec in specs.items()}
+    axes = dict.fromkeys(axis_of(path) for path in varying_paths(specs.values()))
+    ordered = sorted(axes, key=lambda axis: axis != "strategy")
+    return {axis: worded(axis, flat) for axis in ordered}
+
+
+def worded(axis: str, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    if axis not in COMPONENTS:
+        return {cell: f"{axis_title(axis)} {shown(row.get(axis))}" for cell, row in flat.items()}
+    names: dict[str, list[Mapping[str, Any]]] = {}
+    for row in flat.values():
+        names.setdefault(str(row[axis]), []).append(row)
+    telling = {name: telling_parameters(axis, name, rows) for name, rows in names.items()}
+    return {cell: component_text(axis, row, telling[str(row[axis])]) for cell, row in flat.items()}
+
+
+def telling_parameters(axis: str, name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Those that differ between cells with the same component, or from what the catalog gives by default."""
+    component = load_catalog().components[COMPONENTS[axis]].get(name)
+    defaults = component.Params(name=name).model_dump(mode="json") if component else {}
+    paths = dict.fromkeys(path for row in rows for path in row if path.startswith(f"{axis}."))
+    return [path for path in paths if {row.get(path) for row in rows} != {defaults.get(path.rsplit(".", 1)[1])}]
+
+
+def component_text(axis: str, row: Mapping[str, Any], paths: Sequence[str]) -> str:
+    parameters = [
+        f"{path.removeprefix(f'{axis}.').replace('_', ' ')} {shown(row[path])}" for path in paths if path in row
+    ]
+    return " · ".join([str(row[axis]), *parameters])
 
 
 def shown(value: Any) -> str:
     if value is None:
         return "none"
-    if isinstance(value, float):
-        return f"{value:g}"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
-
-
-def axis_value(spec: Mapping[str, Any], axis: str, paths: Sequence[str]) -> str:
-    """The value of one axis: "fedprox · mu 0.1", "hybrid ratio 0.2"."""
-    flat = flatten(spec)
-    words = [str(flat[axis])] if axis in COMPONENTS else []
-    for path in paths:
-        if path != axis and flat.get(path) is not None:
-            words.append(f"{path.removeprefix(f'{axis}.').replace('_', ' ')} {shown(flat[path])}")
-        elif axis not in COMPONENTS:
-            words.append(f"{axis_title(axis)} {shown(flat.get(path))}")
-    return " · ".join(words)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def axes_text(blocks: Sequence[Mapping[str, Any]]) -> str:
@@ -57,23 +76,19 @@ def axes_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     if len(blocks) != 1:
         return f"{len(blocks)} blocks · {seeds_text(blocks)}"
     sizes = {axis: size for axis, size in axis_sizes(blocks[0]).items() if size > 1}
-    axes = " × ".join(f"{size} {plural(axis)}" for axis, size in strategy_first(sizes)) or "1 cell"
+    ordered = sorted(sizes, key=lambda axis: axis != "strategy")
+    axes = " × ".join(f"{sizes[axis]} {plural(axis)}" for axis in ordered) or "1 cell"
     return f"{axes} · {seeds_text(blocks)}"
 
 
-def strategy_first(sizes: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(sizes.items(), key=lambda item: item[0] != "strategy")
-
-
-def axis_sizes(block: Mapping[str, Any]) -> dict[str, int]:
+def axis_sizes(block: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
     sizes: dict[str, int] = {}
     for key, value in block.items():
-        if key in ("seed", "seeds"):
-            continue
-        if isinstance(value, Mapping) and key not in COMPONENTS:
-            sizes |= {f"{key}.{inner}": count(each) for inner, each in value.items()}
-        else:
-            sizes[key] = count(value)
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and path not in COMPONENTS:
+            sizes |= axis_sizes(value, f"{path}.")
+        elif path not in ("seed", "seeds"):
+            sizes[path] = count(value)
     return sizes
 
 

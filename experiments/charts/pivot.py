@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from experiments.charts.labels import axes_of, axis_title, axis_value
+from experiments.charts.labels import axis_title, axis_values
 
 Value = TypeVar("Value")
 
@@ -23,14 +23,13 @@ def pivot_info(
     specs: Mapping[str, Mapping[str, Any]], values: Mapping[str, Value], across: str = ""
 ) -> PivotInfo[Value]:
     """`across` names an axis; one that does not vary gives way to the last that does."""
-    axes = axes_of(list(specs.values()))
+    axes = axis_values(specs)
     chosen = across if across in axes else next(reversed(axes), "")
     table: dict[str, dict[str, Value | None]] = {}
     for cell, spec in specs.items():
-        words = [axis_value(spec, axis, paths) for axis, paths in axes.items() if axis != chosen]
-        column = axis_value(spec, chosen, axes[chosen]) if chosen else "value"
-        row = " · ".join(words) or ("all" if chosen else str(spec["strategy"]["name"]))
-        table.setdefault(row, {})[column] = values.get(cell)
+        words = [values_of[cell] for axis, values_of in axes.items() if axis != chosen]
+        column = axes[chosen][cell] if chosen else str(spec["strategy"]["name"])
+        table.setdefault(" · ".join(words), {})[column] = values.get(cell)
     columns = tuple(dict.fromkeys(column for row in table.values() for column in row))
     rows = tuple((row, in_columns(found, columns)) for row, found in table.items())
     return PivotInfo(chosen, columns, rows, tuple((axis, axis_title(axis)) for axis in axes))

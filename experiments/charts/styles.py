@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.labels import axes_of, axis_value
+from experiments.charts.labels import axis_values
 
 HUES = 8
 DASHES = {
@@ -36,24 +36,32 @@ class Style:
 
 def styles(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, Style]:
     """A style per cell, from the cells' specs: the first axis gives the hue, all the others the dash."""
-    axes = axes_of(list(specs.values())) or {"strategy": []}
-    values = {cell: [axis_value(spec, axis, axes[axis]) for axis in axes] for cell, spec in specs.items()}
-    hues = hue_of_values(specs, values) if "strategy" in axes else in_order(each[0] for each in values.values())
-    dashes = in_order(tuple(each[1:]) for each in values.values())
-    turns = {value: place // HUES for place, value in enumerate(hues)}
+    first, *others = axis_values(specs).items() or [("strategy", {cell: name_of(spec) for cell, spec in specs.items()})]
+    colour = first[1]
+    rest = {cell: tuple(words[cell] for _, words in others) for cell in specs}
+    hues = strategy_hues(specs, colour) if first[0] == "strategy" else in_order(colour.values())
+    dashes, turns = in_order(rest.values()), {value: place // HUES for place, value in enumerate(hues)}
     return {
-        cell: Style(" · ".join(each), hues[each[0]] % HUES, dash(dashes[tuple(each[1:])] + turns[each[0]]))
-        for cell, each in values.items()
+        cell: Style(
+            " · ".join([colour[cell], *rest[cell]]),
+            hues[colour[cell]] % HUES,
+            dash(dashes[rest[cell]] + turns[colour[cell]]),
+        )
+        for cell in specs
     }
 
 
-def hue_of_values(specs: Mapping[str, Mapping[str, Any]], values: Mapping[str, list[str]]) -> dict[str, int]:
+def name_of(spec: Mapping[str, Any]) -> str:
+    return str(spec["strategy"]["name"])
+
+
+def strategy_hues(specs: Mapping[str, Mapping[str, Any]], values: Mapping[str, str]) -> dict[str, int]:
     """Each strategy at its own hue; where another value has that hue already, at the next free one."""
     given: dict[str, int] = {}
     for cell, spec in specs.items():
-        value, hue = values[cell][0], wanted_hue(str(spec["strategy"]["name"]))
+        hue = wanted_hue(name_of(spec))
         free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in given.values()]
-        given.setdefault(value, free[0] if free else hue)
+        given.setdefault(values[cell], free[0] if free else hue)
     return given
 
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import yaml
 
+from experiments.editor.order import spec_yaml
 from experiments.models import User
+from experiments.services.definition import StudyDefinition, parse_definition
 from experiments.services.studies import study_plan
 from workers.catalog import load_catalog
 from workers.errors import Problem, SpecError, TributaryError
+from workers.spec.yaml import load_yaml
 
 MAX_TEXT = 200_000
-KNOWN = ("name", "description", "tags", "priority", "requires", "shuffle", "blocks")
 
 
 @dataclass(frozen=True)
@@ -26,68 +28,41 @@ class Draft:
     errors: list[dict[str, str]] = field(default_factory=list)
 
 
-class PlainLoader(yaml.SafeLoader):
-    """Safe YAML without aliases (a short text could stand for gigabytes) and without dates (specs have none)."""
-
-    yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
-        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("write values out instead of using aliases")
-        return super().compose_node(parent, index)
-
-
-class PlainDumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 def study_from_yaml(text: str) -> dict[str, Any]:
     if len(text) > MAX_TEXT:
         raise SpecError([Problem("yaml", f"More than {MAX_TEXT:,} characters: launch it over REST instead.")])
+    found = load_yaml(text)
+    refuse_aliases(text)
     try:
-        found = yaml.load(text, PlainLoader)
         json.dumps(found, allow_nan=False)
-    except yaml.YAMLError as error:
-        raise SpecError([Problem("yaml", f"This is not YAML: {yaml_complaint(error)}.")]) from None
-    except (TypeError, ValueError) as error:
-        raise SpecError([Problem("yaml", f"Only text, numbers, lists and mappings are allowed: {error}.")]) from None
-    return known_fields(found)
-
-
-def yaml_complaint(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    return f"{getattr(error, 'problem', None) or error}{place}"
-
-
-def known_fields(found: Any) -> dict[str, Any]:
+    except (TypeError, ValueError):
+        raise SpecError([Problem("yaml", "Only text, finite numbers, lists and mappings have a place here.")]) from None
     if not isinstance(found, Mapping):
         raise SpecError([Problem("yaml", "A study is a mapping with a name and blocks.")])
-    if unknown := [str(key) for key in found if key not in KNOWN]:
-        raise SpecError(Problem(key, f"Unknown field. A study has {', '.join(KNOWN)}.") for key in unknown)
     return dict(found)
 
 
+def refuse_aliases(text: str) -> None:
+    """A short text with aliases can stand for gigabytes once it is written out."""
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+        raise SpecError([Problem("yaml", "Write values out instead of using aliases.")])
+
+
 def yaml_from_study(study: Mapping[str, Any]) -> str:
-    kept = {key: study[key] for key in KNOWN if study.get(key) not in (None, "", [])}
-    return yaml.dump(kept, Dumper=PlainDumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+    order = [key for key in StudyDefinition.model_fields if study.get(key) not in (None, "", [])]
+    return spec_yaml({key: study[key] for key in order})
 
 
 def draft(*, owner: User, study: Mapping[str, Any] | None = None, text: str | None = None) -> Draft:
-    """From either form; errors are part of the answer, because a draft is allowed to be wrong."""
+    """From either form. Errors are part of the answer, because a draft is allowed to be wrong, or nameless."""
+    found, written = dict(study or {}), text
     try:
-        found = study_from_yaml(text) if text is not None else known_fields(study)
-    except SpecError as error:
-        return Draft({}, text or "", errors=listed(error))
-    written = text if text is not None else yaml_from_study(found)
-    try:
-        plan = study_plan(owner=owner, blocks=found.get("blocks", []))
+        found = study_from_yaml(text) if text is not None else found
+        written = text if text is not None else yaml_from_study(found)
+        definition = parse_definition({"name": "", **found})
+        plan = study_plan(owner=owner, blocks=definition.blocks, reuse=definition.reuse)
     except TributaryError as error:
-        return Draft(found, written, errors=listed(error))
+        return Draft(found, written or "", errors=listed(error))
     return Draft(found, written, plan=asdict(plan))
 
 

@@ -6,17 +6,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from experiments.charts.labels import COMPONENTS
 from workers.catalog import describe, load_catalog
-from workers.component import Dataset, Kind
+from workers.component import Dataset
 from workers.spec import RunSpec
 
-COMPONENTS: dict[str, Kind] = {
-    "dataset": "dataset",
-    "model": "model",
-    "partition": "partition",
-    "strategy": "strategy",
-    "local.optimizer": "optimizer",
-}
 TITLES = {
     "dataset": "Data set",
     "local.optimizer": "Optimizer",

@@ -25,6 +25,12 @@ class StudyRow:
 
 
 @dataclass(frozen=True)
+class Watched:
+    study: Study
+    running: bool
+
+
+@dataclass(frozen=True)
 class LabCounts:
     studies: int
     runs: int
@@ -64,9 +70,10 @@ def lab_counts() -> LabCounts:
     return LabCounts(Study.objects.count(), states.total(), states)
 
 
-def study_to_watch() -> Study | None:
+def study_to_watch() -> Watched | None:
     """The newest study that runs; otherwise the newest that has something to show."""
-    of_study = Membership.objects.filter(study=OuterRef("pk"))
-    running = Study.objects.filter(Exists(of_study.filter(run__state=RunState.RUNNING)))
-    shown = Study.objects.filter(Exists(of_study.filter(run__rounds_done__gt=0)))
-    return running.order_by("-pk").first() or shown.order_by("-pk").first()
+    members = Membership.objects.filter(study=OuterRef("pk"))
+    at_work = Exists(members.filter(run__state=RunState.RUNNING))
+    measured = Study.objects.filter(at_work | Exists(members.filter(run__rounds_done__gt=0)))
+    found = measured.annotate(at_work=at_work).order_by("-at_work", "-pk").first()
+    return Watched(found, found.at_work) if found else None

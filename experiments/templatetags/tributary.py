@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-import yaml
 from django import template
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from experiments.charts.metrics import metric_label
+from experiments.editor.order import spec_yaml
 from experiments.models import RunState
 from experiments.selectors.statistics import SeedStatistics
 from experiments.selectors.studies import LabCounts
@@ -90,8 +92,16 @@ def number(value: Any) -> str:
 
 
 @register.filter
+def codes(text: str) -> SafeString:
+    """What stands between backticks, as code."""
+    parts = enumerate(text.split("`"))
+    return format_html("".join("<code>{}</code>" if place % 2 else "{}" for place, _ in parts), *text.split("`"))
+
+
+@register.filter
 def as_yaml(value: Any) -> str:
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+    """In the order in which people write specs; the database keeps none."""
+    return spec_yaml(value)
 
 
 @register.filter

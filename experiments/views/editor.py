@@ -11,12 +11,13 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from experiments.editor.draft import draft, first_study, known_fields, listed
+from experiments.editor.draft import draft, first_study, listed
 from experiments.editor.fields import editor_fields
+from experiments.editor.order import in_spec_order
 from experiments.models import Study
+from experiments.services.definition import definition_launch, parse_definition
 from experiments.services.errors import NotAllowedError
 from experiments.services.rights import require_launch
-from experiments.services.studies import study_launch
 from experiments.views.parts import whole_number
 from experiments.views.people import person
 from workers.errors import TributaryError
@@ -27,7 +28,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
         require_launch(person(request))
     except NotAllowedError as error:
         return render(request, "403.html", {"detail": error.detail}, status=403)
-    context = {"fields": editor_fields(), "study": starting_point(request)}
+    context = {"fields": editor_fields(), "study": in_spec_order(starting_point(request))}
     return render(request, "pages/editor.html", context)
 
 
@@ -50,30 +51,21 @@ def body(request: HttpRequest) -> dict[str, Any]:
 def study_draft(request: HttpRequest) -> JsonResponse:
     asked = body(request)
     text = asked.get("yaml")
-    found = draft(owner=person(request), study=asked.get("study"), text=text if isinstance(text, str) else None)
+    study = asked.get("study")
+    found = draft(
+        owner=person(request),
+        study=study if isinstance(study, dict) else None,
+        text=text if isinstance(text, str) else None,
+    )
     return JsonResponse(asdict(found))
 
 
 @require_POST
 def launch(request: HttpRequest) -> JsonResponse:
     try:
-        study = study_launch(owner=person(request), **launchable(body(request).get("study")))
+        definition = parse_definition(body(request).get("study"))
+        study = definition_launch(owner=person(request), definition=definition)
     except TributaryError as error:
         status = 403 if isinstance(error, NotAllowedError) else 422
         return JsonResponse({"detail": error.detail, "errors": listed(error)}, status=status)
     return JsonResponse({"url": reverse("study", args=[study.pk])}, status=201)
-
-
-def launchable(asked: Any) -> dict[str, Any]:
-    """Only what the service takes, typed as it takes it: a spec may come from a text that a person wrote."""
-    found = known_fields(asked)
-    tags = found.get("tags") or []
-    return {
-        "name": str(found.get("name") or ""),
-        "description": str(found.get("description") or ""),
-        "tags": [str(tag) for tag in tags] if isinstance(tags, list) else [str(tags)],
-        "blocks": found.get("blocks") or [],
-        "priority": whole_number(str(found.get("priority", 0)), 0),
-        "requires": str(found.get("requires") or "cpu"),
-        "shuffle": found.get("shuffle") is True,
-    }

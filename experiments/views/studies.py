@@ -16,4 +16,4 @@ def studies(request: HttpRequest) -> HttpResponse:
         "more": rows[-1].study.pk if len(rows) == PAGE else None,
         "watched": study_to_watch(),
     }
-    return page_or_part(request, "pages/studies.html", "parts/study_rows.html", context)
+    return page_or_part(request, "pages/studies.html", "parts/home_live.html", context)

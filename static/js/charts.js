@@ -94,9 +94,21 @@ class Chart {
   }
 }
 
+const charts = new Map();
+
+// New figures come, and old ones go, with the parts of the page that change.
+function scan() {
+  for (const figure of charts.keys()) if (!figure.isConnected) charts.delete(figure);
+  for (const figure of document.querySelectorAll("[data-figure]")) {
+    if (charts.has(figure)) continue;
+    charts.set(figure, new Chart(figure));
+    charts.get(figure).refresh();
+  }
+}
+
 export function startCharts() {
-  const charts = [...document.querySelectorAll("[data-figure]")].map((figure) => new Chart(figure));
-  for (const chart of charts) chart.refresh();
+  scan();
+  document.body.addEventListener("htmx:afterSwap", scan);
   document.body.addEventListener("live", () => charts.forEach((chart) => chart.refresh()));
   document.addEventListener("theme", () => charts.forEach((chart) => chart.draw()));
 }

@@ -29,7 +29,7 @@ function open(url) {
   stream = new EventSource(url);
   stream.addEventListener("open", () => { poll(false); tick(); });
   stream.addEventListener("error", () => poll(true));
-  for (const name of ["metric", "state", "study", "message"]) stream.addEventListener(name, tick);
+  for (const name of ["metric", "state", "study", "refetch"]) stream.addEventListener(name, tick);
 }
 
 function close() {

@@ -8,9 +8,9 @@ function copyAttributes(from, to) {
   for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
 }
 
-// A menu or a disclosure that the person opened, and a field that the person is in, are the person's.
+// A field that the person is in is the person's, and a chart draws itself.
 function untouchable(node) {
-  return node === document.activeElement && node.matches("input, select, textarea");
+  return node.dataset?.morph === "never" || (node === document.activeElement && node.matches("input, select, textarea"));
 }
 
 export function morph(old, fresh) {

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.charts.labels import axes_text, axis_values
+
+
+def spec(strategy: dict[str, Any], partition: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    return {"strategy": strategy, "partition": partition or {"name": "iid"}, "hybrid": {"ratio": 0.0}, **fields}
+
+
+def test_a_component_and_its_parameters_are_one_axis() -> None:
+    specs = {
+        "a": spec({"name": "fedavg"}),
+        "b": spec({"name": "fedprox", "mu": 0.01}),
+        "c": spec({"name": "fedprox", "mu": 0.1}),
+    }
+    assert axis_values(specs) == {"strategy": {"a": "fedavg", "b": "fedprox · mu 0.01", "c": "fedprox · mu 0.1"}}
+
+
+def test_parameters_at_their_default_are_not_told() -> None:
+    partition = {"name": "label-dirichlet", "alpha": 0.1, "balanced": True, "min_size": 10}
+    specs = {"a": spec({"name": "fedavg"}), "b": spec({"name": "fedavg"}, partition)}
+    assert axis_values(specs) == {"partition": {"a": "iid", "b": "label-dirichlet · alpha 0.1"}}
+
+
+def test_the_strategy_comes_first_and_plain_fields_are_named() -> None:
+    specs = {
+        "a": spec({"name": "fedavg"}, hybrid={"ratio": 0.0}, clients=5),
+        "b": spec({"name": "fedprox", "mu": 0.01}, hybrid={"ratio": 0.2}, clients=None),
+    }
+    assert axis_values(specs) == {
+        "strategy": {"a": "fedavg", "b": "fedprox"},
+        "hybrid.ratio": {"a": "hybrid ratio 0", "b": "hybrid ratio 0.2"},
+        "clients": {"a": "clients 5", "b": "clients none"},
+    }
+
+
+def test_equal_specs_have_no_axes() -> None:
+    assert axis_values({"a": spec({"name": "fedavg"}, seed=0), "b": spec({"name": "fedavg"}, seed=1)}) == {}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "text"),
+    [
+        ([{"strategy": {"name": "fedavg"}}], "1 cell · 1 seed"),
+        ([{"strategy": [{"name": "fedavg"}, {"name": "fedprox"}], "seeds": 3}], "2 strategies · 3 seeds"),
+        (
+            [
+                {
+                    "partition": [{"name": "iid"}, {"name": "label-dirichlet", "alpha": [0.1, 0.5]}],
+                    "strategy": [{"name": "fedavg"}, {"name": "fedprox"}],
+                    "seeds": [0, 7],
+                }
+            ],
+            "2 strategies × 3 partitions · 2 seeds",
+        ),
+        ([{"local": {"batch_size": [16, 32], "optimizer": {"name": "sgd", "lr": [0.1, 0.2, 0.3]}}}], None),
+        ([{"seeds": 2}, {"seeds": 5}], "2 blocks · 2–5 seeds"),
+    ],
+)
+def test_it_tells_what_a_study_varies(blocks: list[dict[str, Any]], text: str | None) -> None:
+    assert axes_text(blocks) == (text or "2 batch sizes × 3 optimizers · 1 seed")

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from experiments.models import Round, RunState, User, Worker
+from experiments.selectors.cells import cells_of
+from experiments.selectors.runs import (
+    ClientRow,
+    FailureGroup,
+    client_columns,
+    client_rows,
+    failures,
+    last_round,
+    log_tail,
+    queue_rows,
+)
+from experiments.selectors.studies import study_rows, study_to_watch
+from experiments.selectors.workers import Pulse, pulse, worker_rows
+from tests.experiments import lab
+from workers.home import log_file
+
+
+def worker(name: str, age: int = 0, speed: float = 0.0) -> Worker:
+    now = timezone.now()
+    beat = now - timedelta(seconds=age)
+    return Worker.objects.create(
+        name=name, host="lab", device="cpu", started=now, heartbeat=beat, rounds_per_second=speed
+    )
+
+
+def test_cells_come_in_the_order_of_the_grid(owner: User) -> None:
+    study = lab.launched(owner)
+    runs = lab.runs_in_order(study)
+    lab.moved(runs[4], RunState.DONE)
+    found = cells_of(studies=[study.pk])
+    assert [(cell.spec["strategy"]["name"], cell.seeds, cell.done) for cell in found] == [
+        ("fedavg", 3, 0),
+        ("fedprox", 3, 1),
+    ]
+
+
+def test_failures_are_grouped_by_the_first_line_of_their_reason(owner: User) -> None:
+    runs = lab.runs_in_order(lab.launched(owner))
+    lab.moved(runs[0], RunState.FAILED, "Disk full")
+    lab.moved(runs[1], RunState.FAILED, "Out of memory.\nat step 3")
+    lab.moved(runs[2], RunState.FAILED, "Out of memory.\nat step 9")
+    lab.moved(runs[3], RunState.FAILED)
+    study = runs[0].studies.get()
+    assert failures(study=study.pk) == [
+        FailureGroup("Out of memory.", 2, runs[1].pk),
+        FailureGroup("Disk full", 1, runs[0].pk),
+        FailureGroup("No reason was recorded.", 1, runs[3].pk),
+    ]
+
+
+def test_the_queue_has_running_runs_first_and_then_the_higher_priority(owner: User) -> None:
+    plain = lab.launched(owner, "Plain", strategy={"name": "fedavg"}, seeds=2)
+    urgent = lab.launched(owner, "Urgent", strategy={"name": "fedavg"}, rounds=9, seeds=1)
+    type(urgent).objects.filter(pk=urgent.pk).update(priority=5)
+    first, second = lab.runs_in_order(plain)
+    lab.moved(second, RunState.RUNNING)
+    assert [row.run for row in queue_rows()] == [second, lab.runs_in_order(urgent)[0], first]
+    assert [[study.name for study in row.studies] for row in queue_rows()] == [["Plain"], ["Urgent"], ["Plain"]]
+
+
+def test_only_workers_with_a_fresh_heartbeat_count(owner: User) -> None:
+    worker("fresh", speed=3.5)
+    busy = worker("busy", age=1, speed=1.0)
+    worker("a-silent-one", age=3600, speed=9.0)
+    run = lab.moved(lab.runs_in_order(lab.launched(owner))[0], RunState.RUNNING)
+    run.worker = busy
+    run.save()
+    assert pulse() == Pulse(2, 4.5)
+    assert [(row.worker.name, row.alive, row.run) for row in worker_rows()] == [
+        ("busy", True, run),
+        ("fresh", True, None),
+        ("a-silent-one", False, None),
+    ]
+
+
+def test_it_watches_the_newest_study_that_runs(owner: User) -> None:
+    assert study_to_watch() is None
+    older, newer = lab.launched(owner, "Older"), lab.launched(owner, "Newer", rounds=5)
+    lab.record(lab.runs_in_order(newer)[0], {"loss": [1.0, 0.5]})
+    assert study_to_watch() is not None
+    assert (study_to_watch().study.name, study_to_watch().running) == ("Newer", False)
+    lab.moved(lab.runs_in_order(older)[0], RunState.RUNNING)
+    assert (study_to_watch().study.name, study_to_watch().running) == ("Older", True)
+
+
+def test_every_word_of_a_search_must_occur_somewhere(owner: User) -> None:
+    lab.launched(owner, "Rivers and streams")
+    lab.launched(owner, "Rivers and lakes", rounds=4)
+    assert [row.study.name for row in study_rows(search="rivers OWNER streams")] == ["Rivers and streams"]
+    assert [row.study.name for row in study_rows(search="logistic rivers")] == [
+        "Rivers and lakes",
+        "Rivers and streams",
+    ]
+    assert study_rows(search="100%") == []
+
+
+def test_clients_of_the_last_round_with_the_shared_one_first(owner: User) -> None:
+    run = lab.runs_in_order(lab.launched(owner))[0]
+    Round.objects.create(run=run, round=3, cohort=[-1, 2], clients={"2": {"samples": 5}, "0": {"accuracy": 0.5}})
+    Round.objects.create(run=run, round=4, cohort=[1])
+    rows = client_rows(last_round(run=run.pk))
+    assert rows == [
+        ClientRow(-1, True, {}),
+        ClientRow(0, False, {"accuracy": 0.5}),
+        ClientRow(2, True, {"samples": 5}),
+    ]
+    assert client_columns(rows) == ["accuracy", "samples"]
+
+
+def test_a_long_log_is_shown_from_a_whole_line_on(owner: User) -> None:
+    run = lab.runs_in_order(lab.launched(owner))[0]
+    assert log_tail(run=run.pk) == ""
+    log_file(run.pk).parent.mkdir(parents=True)
+    log_file(run.pk).write_text("".join(f"line {number:05d}\n" for number in range(3000)))
+    lines = log_tail(run=run.pk).splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("line 01511", "line 02999", 1489)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import math
+
+from django.test import Client
+
+from experiments.models import Study
+from tests.experiments import lab
+
+
+def test_a_studys_figure_has_a_line_and_a_band_per_cell(as_owner: Client, study: Study) -> None:
+    answer = as_owner.get(f"/studies/{study.pk}/figure").json()
+    lines = [trace for trace in answer["data"] if "name" in trace]
+    assert [(line["name"], line["meta"], line["x"]) for line in lines] == [
+        ("fedavg · n=3", {"hue": 0}, [0, 1, 2]),
+        ("fedprox · mu 0.1 · n=1", {"hue": 1}, [0, 1]),
+    ]
+    assert [round(value, 9) for value in lines[0]["y"]] == [10.0, 50.0, 90.0]
+    assert answer["notes"] == "Band: mean ± std over seeds"
+
+
+def test_metric_band_and_cells_are_chosen_in_the_address(as_owner: Client, study: Study) -> None:
+    cell = lab.runs_in_order(study)[0].cell
+    answer = as_owner.get(f"/studies/{study.pk}/figure", {"metric": "loss", "band": "none", "cell": cell}).json()
+    assert [trace["y"] for trace in answer["data"]] == [[2.0, 1.0, 0.5]]
+    assert answer["layout"]["yaxis"]["title"]["text"] == "Test loss, nats"
+
+
+def test_a_diverged_run_is_a_chart_with_a_note_and_never_broken_json(as_owner: Client, study: Study) -> None:
+    run = lab.record(lab.runs_in_order(study)[5], {"loss": [1.0, math.inf, math.nan]})
+    answer = as_owner.get(f"/runs/{run.pk}/figure", {"metric": "loss"}).json()
+    assert [trace["y"] for trace in answer["data"]] == [[1.0]]
+    assert answer["notes"] == "2 values are not finite (diverged) and left out of the means"
+
+
+def test_comparing_two_studies_draws_the_cells_of_both(as_owner: Client, study: Study) -> None:
+    other = lab.launched(study.owner, "Longer", rounds=5, strategy={"name": "fedavg"})
+    for run in lab.runs_in_order(other):
+        lab.record(run, {"accuracy": [0.25, 0.75]})
+    address = {"study": [study.pk, other.pk], "band": "none"}
+    lines = as_owner.get("/compare/figure", address).json()["data"]
+    assert [line["name"] for line in lines] == [
+        "fedavg · rounds 2 · n=3",
+        "fedprox · mu 0.1 · rounds 2 · n=1",
+        "fedavg · rounds 5 · n=3",
+    ]
+    page = as_owner.get("/compare", address).content.decode()
+    assert "90.00 ± 10.00" in page
+    assert "75.00 ± 0.00" in page
+
+
+def test_nonsense_in_the_address_is_ignored(as_owner: Client, study: Study) -> None:
+    address = {"study": ["x", "-1", "99999999999999999999"], "metric": "nothing", "band": "?", "across": "?"}
+    assert as_owner.get("/compare", address).status_code == 200
+    assert as_owner.get("/compare/figure", address).json()["data"] == []
+    assert as_owner.get(f"/studies/{study.pk}", {"page": "x", "state": "?"}).status_code == 200
