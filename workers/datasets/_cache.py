@@ -41,11 +41,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is in the cache: facts, files, and where the originals were."""
+    """What is in the cache: facts (`classes` as far as they occur), files, and where the originals were."""
 
     checksum: str
     source: str
     shape: tuple[int, ...]
+    classes: int
     train: int
     test: int
     natural_clients: int | None
@@ -90,6 +91,7 @@ def store(name: str, arrays: Arrays, source: Path) -> Manifest:
         checksum=combined(entries),
         source=str(source.resolve()),
         shape=arrays.train_x.shape[1:],
+        classes=1 + max(int(labels.max()) for labels in (arrays.train_y, arrays.test_y) if len(labels)),
         train=len(arrays.train_y),
         test=len(arrays.test_y),
         natural_clients=None if arrays.client is None else len(np.unique(arrays.client)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -77,16 +77,19 @@ class ImportedDataset(Dataset):
             raise DatasetError(f"The originals of {self.label} in {known.source} have changed: launch the run again.")
         return _cache.load(name, fresh)
 
-    def import_from(self, source: Path, report: Report = quietly) -> _cache.Manifest:
-        """Parse the originals and put them into the cache, in the place of what was there."""
+    def import_from(self, source: Path, report: Report = quietly) -> dict[str, _cache.Manifest]:
+        """Parse the originals and put them into the cache, in the place of what was there; by name in the cache."""
+        kept: dict[str, _cache.Manifest] = {}
         with Originals(source) as originals:
-            manifest = self.keep(originals, self.read(originals, report))
+            for name, arrays in self.parts(originals, report):
+                check(self.label, arrays, self.published.classes)
+                kept[name] = _cache.store(name, arrays, source)
         report(1.0, "done")
-        return manifest
+        return kept
 
-    def keep(self, originals: Originals, arrays: Arrays) -> _cache.Manifest:
-        check(self.label, arrays, self.published.classes)
-        return _cache.store(self.name, arrays, originals.source)
+    def parts(self, originals: Originals, report: Report) -> Iterator[tuple[str, Arrays]]:
+        """What goes into the cache, by name: one entry, unless the originals make several."""
+        yield self.name, self.read(originals, report)
 
 
 def check(label: str, arrays: Arrays, classes: int) -> None:

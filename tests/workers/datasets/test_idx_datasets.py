@@ -51,7 +51,7 @@ def test_before_the_import_it_has_the_published_facts_and_says_what_to_do(datase
 
 def test_after_the_import_it_has_the_facts_of_what_is_there(dataset: Any, originals: Path) -> None:
     before = dataset.checksum(dataset.Params())
-    manifest = dataset.import_from(originals)
+    manifest = dataset.import_from(originals)[dataset.name]
     facts = dataset.facts(dataset.Params())
     assert (facts.train, facts.test, len(facts.class_names)) == (3, 2, 10)
     assert dataset.available(dataset.Params()) is None

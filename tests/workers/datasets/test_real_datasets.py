@@ -69,3 +69,13 @@ def test_the_part_of_svhn_that_is_here(real: Real) -> None:
     arrays = imported("svhn", real("svhn"))
     assert (arrays.train_x.shape, arrays.test_x.shape) == ((24_000, 3, 32, 32), (8_000, 3, 32, 32))
     assert arrays.train_y[:6].tolist() == [1, 9, 2, 3, 2, 5]
+
+
+def test_femnist_has_28_writers_of_62_classes_and_190_of_digits(real: Real) -> None:
+    arrays = imported("femnist", real("femnist"))
+    dataset = load_catalog().datasets["femnist"]
+    digits = dataset.load(dataset.Params(subset="digits"))
+    assert (len(np.unique(arrays.client)), len(np.unique(digits.client))) == (28, 190)
+    assert len(np.unique(np.concatenate([arrays.train_y, arrays.test_y]))) == 62
+    assert np.unique(digits.train_y).tolist() == list(range(10))
+    assert min(np.median(arrays.train_x), np.median(digits.train_x)) == 255

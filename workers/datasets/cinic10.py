@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import io
+from typing import ClassVar
+
+import numpy as np
+
+from workers.component import Arrays, DatasetFacts, Normalisation
+from workers.datasets._imported import ImportedDataset, Report
+from workers.datasets._originals import Originals
+from workers.errors import DatasetError
+
+SHAPE = (3, 32, 32)
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+REPORT_EVERY = 1000
+
+
+class Cinic10(ImportedDataset):
+    """270,000 colour pictures of 32 x 32 pixels in CIFAR-10's classes, from CIFAR-10 and ImageNet.
+
+    Train and valid together are the training set (180,000), as in Bozorgzad 2024; 90,000 to test. Originals: folders
+    `train`, `valid`, `test` with one folder of .png pictures per class. Normalised with its publisher's constants by
+    default; `none` leaves pixels in [0, 1].
+    """
+
+    name = "cinic10"
+    label = "CINIC-10"
+    paper = "Darlow et al.: CINIC-10 Is Not ImageNet or CIFAR-10, 2018"
+    licence: ClassVar[str] = "MIT; parts are ImageNet's (non-commercial)"
+    published: ClassVar[DatasetFacts] = DatasetFacts(SHAPE, 10, 180_000, 90_000, class_names=CLASSES)
+    normalisations: ClassVar[dict[str, Normalisation]] = {
+        "default": Normalisation((0.47889522, 0.47227842, 0.43047404), (0.24205776, 0.23828046, 0.25874835))
+    }
+
+    def read(self, originals: Originals, report: Report) -> Arrays:
+        train = [each for split in ("train", "valid") for each in pictures_of(originals, split)]
+        test = pictures_of(originals, "test")
+        return Arrays(*decoded(originals, train, report), *decoded(originals, test, report))
+
+
+def pictures_of(originals: Originals, split: str) -> list[tuple[str, int]]:
+    """Path and label of every picture, by class and name."""
+    found = [(path, label) for label, name in enumerate(CLASSES) for path in originals.find(f"{split}/{name}/*.png")]
+    if not found:
+        raise DatasetError(f"No {split}/<class>/*.png in {originals.source}. Give the folder that holds CINIC-10.")
+    return found
+
+
+def decoded(originals: Originals, listed: list[tuple[str, int]], report: Report) -> tuple[np.ndarray, np.ndarray]:
+    x = np.empty((len(listed), *SHAPE), np.uint8)
+    for number, (path, _) in enumerate(listed):
+        if number % REPORT_EVERY == 0:
+            report(number / len(listed), path)
+        x[number] = picture(originals.read(path), path)
+    return x, np.array([label for _, label in listed], np.int64)
+
+
+def picture(content: bytes, path: str) -> np.ndarray:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    except (UnidentifiedImageError, OSError) as error:
+        raise DatasetError(f"{path} is not a picture: {error}. Get it again.") from None
+    if pixels.shape != (32, 32, 3):
+        raise DatasetError(f"{path} has {pixels.shape[1]} x {pixels.shape[0]} pixels instead of 32 x 32.")
+    return pixels.transpose(2, 0, 1)
