@@ -28,10 +28,11 @@ async def event_stream(scope: Scope, cursor: Cursor | None) -> AsyncIterator[str
     try:
         first = await sync_to_async(read_and_close)(scope, cursor)
         reader = Reader(first.start)
-        yield f"retry: {RETRY_MILLISECONDS}\n\n" + message("hello" if first.complete else "refetch", {}, reader)
+        greeting = {"event": "hello" if first.complete else "refetch"}
+        yield f"retry: {RETRY_MILLISECONDS}\n\n" + message(greeting, reader)
         for event in first.events:
             if reader.is_news(event):
-                yield message(event["event"], event, reader)
+                yield message(event, reader)
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):
@@ -42,7 +43,7 @@ async def event_stream(scope: Scope, cursor: Cursor | None) -> AsyncIterator[str
             if event_or_end is None:
                 return
             if reader.is_news(event_or_end):
-                yield message(event_or_end["event"], event_or_end, reader)
+                yield message(event_or_end, reader)
     finally:
         listener.unsubscribe(subscriber)
 
@@ -55,5 +56,5 @@ def read_and_close(scope: Scope, cursor: Cursor | None) -> Opening:
         connection.close()
 
 
-def message(name: str, data: dict[str, Any], reader: Reader) -> str:
-    return f"event: {name}\nid: {reader.cursor}\ndata: {json.dumps(data)}\n\n"
+def message(event: dict[str, Any], reader: Reader) -> str:
+    return f"event: {event['event']}\nid: {reader.cursor}\ndata: {json.dumps(event)}\n\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from experiments.models import User
+    from experiments.models import User, Worker
 
 Block = dict[str, Any]
 
@@ -51,3 +51,10 @@ def block() -> Block:
         "rounds": 3,
         "seeds": 2,
     }
+
+
+@pytest.fixture
+def worker(db: None) -> Worker:
+    from experiments.services.fleet import worker_enlist
+
+    return worker_enlist(name="worker-1@lab", host="lab", device="cpu", threads=1)

@@ -1,0 +1,165 @@
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from experiments.models import Run, RunState, Study, User, Worker
+from experiments.services.errors import ConflictError, NotAllowedError
+from experiments.services.leases import run_fail, run_release
+from experiments.services.queue import run_claim
+from experiments.services.runs import run_cancel, run_retry
+from experiments.services.studies import study_launch
+from experiments.services.study_changes import (
+    study_cancel,
+    study_delete,
+    study_pause,
+    study_resume,
+    study_retry,
+    study_update,
+)
+from workers.errors import SpecError
+from workers.home import run_folder
+
+Block = dict[str, Any]
+
+
+@pytest.fixture
+def study(owner: User, block: Block) -> Study:
+    return study_launch(owner=owner, name="First", blocks=[block])
+
+
+@pytest.fixture
+def overlapping(stranger: User, block: Block) -> Study:
+    """The stranger's: holds the two FedAvg runs too."""
+    return study_launch(owner=stranger, name="Second", blocks=[{**block, "strategy": {"name": "fedavg"}}])
+
+
+def states(study: Study) -> Counter[str]:
+    return Counter(study.runs.values_list("state", flat=True))
+
+
+def test_cancelling_touches_only_runs_that_no_other_study_holds(
+    study: Study, overlapping: Study, owner: User, stranger: User
+) -> None:
+    study_cancel(study=study, actor=owner)
+    assert states(study) == {"queued": 2, "cancelled": 2}
+    assert states(overlapping) == {"queued": 2}
+    study_cancel(study=overlapping, actor=stranger)
+    assert states(overlapping) == {"cancelled": 2}
+
+
+def test_a_running_run_is_asked_to_stop_and_then_cancelled(study: Study, owner: User, worker: Worker) -> None:
+    claim = run_claim(worker=worker)
+    assert claim
+    study_cancel(study=study, actor=owner)
+    assert states(study) == {"running": 1, "cancelled": 3}
+    run_release(claim=claim)
+    assert states(study) == {"cancelled": 4}
+
+
+def test_a_stopped_run_that_is_wanted_again_goes_back_to_the_queue(
+    study: Study, owner: User, worker: Worker, block: Block
+) -> None:
+    claim = run_claim(worker=worker)
+    assert claim
+    study_cancel(study=study, actor=owner)
+    study_launch(owner=owner, name="Again", blocks=[block])
+    run_release(claim=claim)
+    assert Run.objects.get(pk=claim.run).state == RunState.QUEUED
+
+
+def test_a_paused_study_holds_its_queued_runs_back(study: Study, owner: User, worker: Worker) -> None:
+    study_pause(study=study, actor=owner)
+    assert run_claim(worker=worker) is None
+    study_resume(study=study, actor=owner)
+    assert run_claim(worker=worker) is not None
+
+
+def test_a_paused_study_does_not_hold_back_what_another_wants(
+    study: Study, overlapping: Study, owner: User, worker: Worker
+) -> None:
+    study_pause(study=study, actor=owner)
+    claims = [run_claim(worker=worker) for _ in range(3)]
+    assert [claim and claim.spec["strategy"]["name"] for claim in claims] == ["fedavg", "fedavg", None]
+
+
+def test_retry_queues_what_failed_or_was_cancelled_and_keeps_ids(study: Study, owner: User, worker: Worker) -> None:
+    before = set(study.runs.values_list("pk", flat=True))
+    claim = run_claim(worker=worker)
+    assert claim
+    run_fail(claim=claim, reason="Out of luck.")
+    study_cancel(study=study, actor=owner)
+    assert study_retry(study=study, actor=owner) == 4
+    assert set(study.runs.values_list("pk", flat=True)) == before
+    assert states(study) == {"queued": 4}
+    assert not study.runs.exclude(reason="").exists()
+
+
+def test_retry_takes_an_equal_live_run_instead_of_a_copy(study: Study, owner: User, block: Block) -> None:
+    study_cancel(study=study, actor=owner)
+    newer = study_launch(owner=owner, name="Newer", blocks=[block])
+    assert study_retry(study=study, actor=owner) == 0
+    assert set(study.runs.values_list("pk")) == set(newer.runs.values_list("pk"))
+    assert Run.objects.count() == 4
+
+
+def test_deleting_keeps_what_another_study_holds(study: Study, overlapping: Study, owner: User) -> None:
+    assert study_delete(study=study, actor=owner) == 2
+    assert states(overlapping) == {"queued": 2}
+    assert Run.objects.count() == 2
+
+
+def test_deleting_removes_the_files_too(study: Study, owner: User, django_capture_on_commit_callbacks: Any) -> None:
+    folder = run_folder(study.runs.earliest("pk").pk)
+    folder.mkdir(parents=True)
+    with django_capture_on_commit_callbacks(execute=True):
+        study_delete(study=study, actor=owner)
+    assert not folder.exists()
+
+
+def test_a_single_run_can_be_cancelled_and_retried(study: Study, owner: User) -> None:
+    run = study.runs.earliest("pk")
+    assert run_cancel(run=run, actor=owner).state == RunState.CANCELLED
+    with pytest.raises(ConflictError, match="The run is cancelled"):
+        run_cancel(run=run, actor=owner)
+    assert run_retry(run=run, actor=owner).state == RunState.QUEUED
+    with pytest.raises(ConflictError, match="The run is queued"):
+        run_retry(run=run, actor=owner)
+
+
+def test_a_run_that_another_study_waits_for_is_not_cancelled_by_one_owner(
+    study: Study, overlapping: Study, owner: User, admin: User
+) -> None:
+    shared = overlapping.runs.earliest("pk")
+    with pytest.raises(NotAllowedError, match=f"Study {overlapping.pk} of stranger"):
+        run_cancel(run=shared, actor=owner)
+    assert run_cancel(run=shared, actor=admin).state == RunState.CANCELLED
+
+
+def test_a_cancelled_run_with_an_equal_live_one_is_not_retried_alone(study: Study, owner: User, block: Block) -> None:
+    run = run_cancel(run=study.runs.earliest("pk"), actor=owner)
+    study_launch(owner=owner, name="Newer", blocks=[block])
+    with pytest.raises(ConflictError, match="is equal and takes its place"):
+        run_retry(run=run, actor=owner)
+
+
+def test_a_study_can_be_renamed_tagged_and_prioritised(study: Study, owner: User) -> None:
+    changed = study_update(study=study, actor=owner, name="Better", tags=["x"], priority=5)
+    assert (changed.name, changed.tags, changed.priority, changed.description) == ("Better", ["x"], 5, "")
+    with pytest.raises(SpecError):
+        study_update(study=study, actor=owner, name=" ")
+
+
+@pytest.mark.parametrize("action", [study_cancel, study_pause, study_resume, study_retry, study_update, study_delete])
+def test_strangers_and_viewers_may_not_manage(
+    action: Callable[..., Any], study: Study, stranger: User, viewer: User
+) -> None:
+    for person in (stranger, viewer):
+        with pytest.raises(NotAllowedError):
+            action(study=study, actor=person)
+
+
+@pytest.mark.parametrize("action", [study_cancel, study_pause, study_resume, study_retry, study_update, study_delete])
+def test_an_admin_may_manage_everything(action: Callable[..., Any], study: Study, admin: User) -> None:
+    action(study=study, actor=admin)
