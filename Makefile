@@ -36,12 +36,12 @@ $(BIN)/python:
 
 $(INSTALLED): requirements.txt | $(BIN)/python
 	@echo "Installing what Tributary needs (PyTorch and Flower among it): some minutes the first time ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input -r requirements.txt || \
-	  { echo "Installing failed: the lines above say why. Without a network or a compiler, ask for wheels of requirements.txt."; exit 1; }
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r requirements.txt || \
+	  { echo "Installing failed: the lines above say why. If a compiler is missing: 'apt-get install build-essential python3-dev'."; exit 1; }
 	@touch $@
 
 $(TESTABLE): tests/requirements.txt $(INSTALLED)
 	@echo "Installing what the tests need ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input -r tests/requirements.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r tests/requirements.txt
 	@sh tests/install-chromium.sh $(BIN)
 	@touch $@

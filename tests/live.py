@@ -43,7 +43,9 @@ class LivePlatform:
     @property
     def environment(self) -> dict[str, str]:
         url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
-        return environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL)
+        found = environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL)
+        del found["DJANGO_ALLOW_ASYNC_UNSAFE"]
+        return found
 
     def start(self, name: str, arguments: list[str], **extra: str) -> subprocess.Popen[bytes]:
         log = self.home.logs / f"{name}.log"

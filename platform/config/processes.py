@@ -46,10 +46,13 @@ def environment(**extra: str) -> dict[str, str]:
     return {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **fixed, **extra}
 
 
+# Event streams never end by themselves: after two seconds they are cut, and browsers reconnect.
+UVICORN = ["--no-access-log", "--no-server-header", "--timeout-graceful-shutdown", "2"]
+
+
 def web_command(host: str, port: int) -> list[str]:
-    flags = ["--host", host, "--port", str(port), "--lifespan", "off", "--no-access-log", "--log-level", "warning"]
-    # Event streams never end by themselves: browsers reconnect.
-    return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, "--timeout-graceful-shutdown", "2"]
+    flags = ["--host", host, "--port", str(port), "--lifespan", "off", "--log-level", "warning"]
+    return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, *UVICORN]
 
 
 def worker_command(slot: Slot) -> list[str]:

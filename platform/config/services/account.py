@@ -91,9 +91,15 @@ def make_private(folder: Path, account: str | None) -> None:
 
 def make_shared(folder: Path) -> Path:
     """Folders that anybody may pass through and only root may write."""
-    for each in (SHARED, folder):
-        each.mkdir(exist_ok=True)
-        each.chmod(0o755)
+    try:
+        for each in (SHARED, folder):
+            each.mkdir(exist_ok=True)
+            each.chmod(0o755)
+    except OSError as error:
+        raise ServiceError(
+            f"{folder} cannot be made ({error.strerror}), where the servers' data live when root starts them:"
+            " run Tributary as an ordinary user, or set DATABASE_URL and REDIS_URL."
+        ) from None
     return folder
 
 
