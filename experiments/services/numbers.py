@@ -27,5 +27,5 @@ def json_safe(value: Any) -> Any:
 
 
 def plain_text(value: str) -> str:
-    """PostgreSQL stores every character but NUL."""
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    """What PostgreSQL can store: every character but NUL and lone halves of surrogate pairs."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db.models import QuerySet
+
 from experiments.models import Run, Study, User
 from experiments.services.errors import NotAllowedError
 
@@ -27,7 +29,7 @@ def require_admin(actor: User) -> None:
 
 def require_every_holder(actor: User, run: Run) -> None:
     """Ending a run ends it for each study that waits for it, so all of them must be the person's own."""
-    holders = run.studies.filter(cancelled=False).select_related("owner")
+    holders = holders_of(run).filter(cancelled=False).select_related("owner")
     if foreign := [study for study in holders if not may_manage(actor, study)]:
         raise NotAllowedError(f"Study {foreign[0].pk} of {foreign[0].owner} waits for this run too.")
     if not holders and not actor.is_lab_admin:
@@ -35,5 +37,9 @@ def require_every_holder(actor: User, run: Run) -> None:
 
 
 def require_some_holder(actor: User, run: Run) -> None:
-    if not any(may_manage(actor, study) for study in run.studies.all()):
+    if not any(may_manage(actor, study) for study in holders_of(run)):
         raise NotAllowedError("Only the owner of one of the run's studies or an admin may do this.")
+
+
+def holders_of(run: Run) -> QuerySet[Study]:
+    return Study.objects.filter(memberships__run=run)

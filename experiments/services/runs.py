@@ -13,7 +13,7 @@ from experiments.models import Run, RunState, Study, User
 from experiments.services.bell import ring_after_commit
 from experiments.services.errors import ConflictError
 from experiments.services.locks import Lock, lock_in_transaction
-from experiments.services.rights import may_manage, require_every_holder, require_some_holder
+from experiments.services.rights import holders_of, may_manage, require_every_holder, require_some_holder
 
 LIVE = (RunState.QUEUED, RunState.RUNNING, RunState.DONE)
 
@@ -39,7 +39,7 @@ def run_retry(*, run: Run, actor: User) -> Run:
         if not requeue_runs([run.pk]):
             run.refresh_from_db()
             raise ConflictError(f"The run is {run.state}: only failed and cancelled ones can be retried.")
-        wanted_again = [study.pk for study in run.studies.all() if may_manage(actor, study)]
+        wanted_again = [study.pk for study in holders_of(run) if may_manage(actor, study)]
         Study.objects.filter(pk__in=wanted_again).update(cancelled=False)
         ring_after_commit(new=1)
     run.refresh_from_db()

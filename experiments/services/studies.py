@@ -59,7 +59,7 @@ def study_launch(
         lock_in_transaction(Lock.HOLDERS)
         study = Study.objects.create(
             owner=owner,
-            name=name.strip(),
+            name=plain_text(name.strip()),
             description=plain_text(description),
             tags=labels,
             blocks=list(blocks),
@@ -90,8 +90,7 @@ def field_problems(*, name: str, tags: Sequence[str], priority: int, requires: s
     checks = [
         (not name.strip(), "name", "A study needs a name."),
         (len(name) > NAME_LENGTH, "name", f"At most {NAME_LENGTH} characters."),
-        ("\0" in name, "name", "Text cannot contain NUL characters."),
-        (any(len(tag) > TAG_LENGTH or "\0" in tag for tag in tags), "tags", f"At most {TAG_LENGTH} characters a tag."),
+        (any(len(tag) > TAG_LENGTH for tag in tags), "tags", f"At most {TAG_LENGTH} characters a tag."),
         (priority not in PRIORITIES, "priority", f"A whole number from {PRIORITIES[0]} to {PRIORITIES[-1]}."),
         (requires not in Device.values, "requires", f"Choose one of {', '.join(Device.values)}."),
     ]
@@ -99,7 +98,7 @@ def field_problems(*, name: str, tags: Sequence[str], priority: int, requires: s
 
 
 def clean_tags(tags: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    return list(dict.fromkeys(plain_text(tag.strip()) for tag in tags if tag.strip()))
 
 
 def live_runs(planned: Iterable[PlannedRun]) -> Any:

@@ -90,7 +90,7 @@ def study_update(
     priority: int | None = None,
 ) -> Study:
     require_manage(actor, study)
-    study.name = study.name if name is None else name.strip()
+    study.name = study.name if name is None else plain_text(name.strip())
     study.description = study.description if description is None else plain_text(description)
     study.tags = study.tags if tags is None else clean_tags(tags)
     study.priority = study.priority if priority is None else priority

@@ -111,3 +111,12 @@ def test_a_thousand_runs_are_stored_with_few_queries(
     with django_assert_max_num_queries(12):
         launch(owner, {**block, "seeds": 500})
     assert Run.objects.count() == 1000
+
+
+def test_text_that_postgresql_cannot_store_is_replaced(owner: User, block: Block) -> None:
+    study = study_launch(owner=owner, name="a\0b", blocks=[block], description="\ud800", tags=["\0"])
+    assert (study.name, study.description, study.tags) == (
+        "a\N{REPLACEMENT CHARACTER}b",
+        "?",
+        ["\N{REPLACEMENT CHARACTER}"],
+    )

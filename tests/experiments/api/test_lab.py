@@ -1,0 +1,83 @@
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from experiments.models import User, Worker
+
+ROUTES = [
+    ("GET", "/api/v1/catalog"),
+    ("GET", "/api/v1/workers"),
+    ("GET", "/api/v1/studies"),
+    ("POST", "/api/v1/studies"),
+    ("GET", "/api/v1/studies/1"),
+    ("PATCH", "/api/v1/studies/1"),
+    ("DELETE", "/api/v1/studies/1"),
+    ("POST", "/api/v1/studies/1/cancel"),
+    ("GET", "/api/v1/runs"),
+    ("GET", "/api/v1/runs/1"),
+    ("GET", "/api/v1/runs/1/metrics"),
+    ("POST", "/api/v1/runs/1/cancel"),
+    ("GET", "/api/v1/events"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_nobody_gets_in_without_a_log_in(db: None, client: Client, method: str, path: str) -> None:
+    answer = client.generic(method, path)
+    assert (answer.status_code, answer.json()["detail"]) == (401, "Log in first.")
+
+
+def test_the_catalog_lists_components_with_schemas(client: Client, viewer: User) -> None:
+    client.force_login(viewer)
+    catalog = client.get("/api/v1/catalog").json()
+    assert {"dataset", "model", "partition", "strategy", "optimizer"} <= set(catalog)
+    fedprox = next(each for each in catalog["strategy"] if each["name"] == "fedprox")
+    assert fedprox["schema"]["properties"]["mu"]["minimum"] == 0
+
+
+def test_workers_are_listed(client: Client, viewer: User, worker: Worker) -> None:
+    client.force_login(viewer)
+    (found,) = client.get("/api/v1/workers").json()
+    assert (found["name"], found["device"], found["alive"], found["run"]) == ("worker-1@lab", "cpu", True, None)
+
+
+def test_the_docs_use_local_assets_only(client: Client, viewer: User) -> None:
+    client.force_login(viewer)
+    page = client.get("/api/v1/docs").content.decode()
+    addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert addresses
+    assert all(address.startswith("/static/") for address in addresses)
+    assert client.get("/api/v1/openapi.json").json()["openapi"].startswith("3.1")
+
+
+def test_health_tells_the_truth(db: None, client: Client, redis_url: str, worker: Worker) -> None:
+    answer = client.get("/healthz")
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ok", "database": "ok", "broker": "ok", "workers": 1}
+
+
+def test_health_is_bad_when_the_broker_is_away(db: None, client: Client, monkeypatch: Any) -> None:
+    monkeypatch.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()["broker"], answer.json()["database"]) == (503, "down", "ok")
+
+
+WITHOUT_TORCH = """
+import sys, django
+django.setup()
+from config.asgi import application
+import config.urls, config.celery, workers.tasks, experiments.live.stream
+from workers.catalog import load_catalog
+load_catalog().describe()
+print(sorted({"torch", "flwr", "ray"} & set(sys.modules)))
+"""
+
+
+def test_neither_web_nor_worker_process_imports_what_computes() -> None:
+    found = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
