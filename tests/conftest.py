@@ -42,8 +42,11 @@ os.environ |= {
 }
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     django.setup()
+    if config.getoption("numprocesses", None):
+        # pytest-xdist's processes have servers of their own: with this set they would read these settings too early.
+        del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
 def pytest_unconfigure() -> None:

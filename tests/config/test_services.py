@@ -11,9 +11,10 @@ import pytest
 import redis
 from config.home import Home
 from config.services import account
-from config.services.account import ACCOUNT, open_to_others, reachable
+from config.services.account import ACCOUNT, ServiceError, make_private, open_to_others, reachable
 from config.services.postgres import Postgres, program
 from config.services.redis import Redis
+from config.services.spawn import port_of, reserve_port
 from config.services.state import note, read_state, record_of, running_url
 
 AS_ROOT = os.geteuid() == 0
@@ -164,3 +165,26 @@ def test_a_record_of_another_process_with_the_same_number_is_stale(home, broker)
 def test_a_damaged_state_file_counts_as_none(home):
     home.state.write_text('{"redis": [1, 2')
     assert read_state(home) == {}
+
+
+def test_a_server_that_cannot_start_says_why_and_is_gone(home):
+    with reserve_port() as taken:
+        taken.listen()
+        server = Redis(home, port=port_of(taken))
+        with pytest.raises(ServiceError, match=r"Redis did not start: .*Failed listening on port"):
+            server.start()
+    assert not server.running
+
+
+def test_data_of_another_postgresql_are_not_touched(home):
+    other = Home(home.path.parent / "older")
+    server = Postgres(other.make(), throwaway=True)
+    make_private(server.data.parent, server.account)
+    server.data.mkdir()
+    (server.data / "PG_VERSION").write_text("17\n")
+    try:
+        with pytest.raises(ServiceError, match="was made by PostgreSQL 17, but 18 is installed"):
+            server.start()
+        assert [path.name for path in server.data.iterdir()] == ["PG_VERSION"]
+    finally:
+        server.erase()

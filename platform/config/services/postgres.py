@@ -78,6 +78,7 @@ class Postgres:
                 return self.ensure_database()
             except psycopg2.OperationalError:
                 time.sleep(0.05)
+        self.stop()
         raise ServiceError(f"PostgreSQL did not start: {last_line(self.log)}. Its log is {self.log}.")
 
     @property

@@ -78,6 +78,7 @@ class Redis:
                     return
                 except redis.ConnectionError:
                     time.sleep(0.05)
+        self.stop()
         raise ServiceError(f"Redis did not start: {last_line(self.log)}. Its log is {self.log}.")
 
     @property
