@@ -76,7 +76,7 @@ class Redis:
                 try:
                     client.ping()
                     return
-                except redis.ConnectionError:
+                except (redis.ConnectionError, redis.TimeoutError):
                     time.sleep(0.05)
         self.stop()
         raise ServiceError(f"Redis did not start: {last_line(self.log)}. Its log is {self.log}.")
