@@ -9,30 +9,25 @@ from torch.func import functional_call, stack_module_state, vmap
 from workers.catalog import load_catalog
 
 CLIENTS, BATCH = 2, 3
+# Options worth trying, and narrow versions of what is large; any other model is tried as it is.
 CHEAP: dict[str, list[dict[str, Any]]] = {
-    "logistic": [{}],
     "mlp-50": [{"norm": norm, "activation": "prelu"} for norm in ("none", "batch", "layer", "group")],
     "mlp-256-128-64": [{"activation": "gelu"}],
     "lenet": [{"norm": "batch", "activation": "elu"}],
     "cnn-32-64-100": [{"activation": "leaky"}],
     "cnn-32-64-512": [{"norm": norm, "activation": "prelu"} for norm in ("batch", "layer", "group")],
-    "detector": [{}],
     "resnet18": [{}, {"norm": "group", "stem": "cifar"}],
     "mobilenet": [{"width": 0.1, "stem": "cifar"}, {"width": 0.1, "norm": "group"}],
     "mobilenet-v2": [{"width": 0.1, "stem": "cifar"}, {"width": 0.1, "norm": "group"}],
     "xception": [{"width": 0.05, "stem": "cifar"}, {"width": 0.05, "norm": "group"}],
 }
-CASES = [(name, options) for name, each in CHEAP.items() for options in each]
+CASES = [(name, options) for name in load_catalog().models for options in CHEAP.get(name, [{}])]
 
 
 def built(name: str, options: dict[str, Any], classes: int = 2) -> list[torch.nn.Module]:
     model = load_catalog().models[name]
     torch.manual_seed(7)
     return [model.build((2, 16, 16), classes, model.Params(**options)).double() for _ in range(CLIENTS)]
-
-
-def test_every_model_of_the_catalog_is_stacked_here() -> None:
-    assert set(CHEAP) == set(load_catalog().models)
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
