@@ -88,6 +88,9 @@ def main(work: Task) -> None:
     )
     if get_framework_module().distributed.global_rank == 0:
         clock.report(work.out)
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()  # a process that leaves without this is aborted
 
 
 if __name__ == "__main__":
