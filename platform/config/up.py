@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
-from typing import Any
 
 from config import env
 from config.accelerators import core_count, gpu_count
 from config.children import Child, process_child
+from config.health import answers
 from config.home import Home, write_private
 from config.leftovers import clear_leftovers
 from config.preflight import StartError, check_database, check_port, check_redis, lock
+from config.prepare import Report
 from config.processes import Slot, environment, prepare_command, scheduler_command, slots, web_command, worker_command
 from config.services.postgres import Postgres
 from config.services.redis import Redis
@@ -66,9 +65,9 @@ class Platform:
             step("Clean-up", f"{cleared} processes of an interrupted start ended")
         self.start_postgres()
         self.start_redis()
-        report = self.prepare()
+        tour = self.prepare()
         self.start_processes()
-        self.greet(report)
+        self.greet(tour)
 
     def start_postgres(self) -> None:
         if url := env.DATABASE_URL.read():
@@ -96,14 +95,19 @@ class Platform:
     def environment(self, **extra: str) -> dict[str, str]:
         return environment(TRIBUTARY_HOME=str(self.home.path), **self.urls, **extra)
 
-    def prepare(self) -> dict[str, Any]:
-        """Migrates, makes the admin and queues the tour, in a process of its own: this one never opens a connection."""
+    def prepare(self) -> bool:
+        """Migrates, makes the admin and queues the tour, in a process of its own: this one never opens a connection.
+
+        The password is told at once: whatever happens next, it exists now and is stored nowhere.
+        """
         done = subprocess.run(prepare_command(), env=self.environment(), capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise StartError(self.why_unprepared(done.stdout + done.stderr))
-        report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        report: Report = json.loads(done.stdout.splitlines()[-1])
         step("Database", "up to date")
-        return report
+        if report["password"]:
+            step("Admin", f"log in as admin with the password {report['password']}  (shown this once; keep it)")
+        return bool(report["tour"])
 
     def why_unprepared(self, output: str) -> str:
         write_private(self.home.logs / "prepare.log", output)
@@ -135,12 +139,10 @@ class Platform:
         command = Command(scheduler_command(), self.home.logs / "scheduler.log", self.environment())
         return process_child("scheduler", command, lambda: True)
 
-    def greet(self, report: dict[str, Any]) -> None:
+    def greet(self, tour: bool) -> None:
         say("")
         step("Open", self.address)
-        if report.get("password"):
-            step("Log in", f"admin, password {report['password']}  (shown this once; keep it)")
-        if report.get("tour"):
+        if tour:
             step("Tour", "a small study is queued: watch its curves grow")
         step("Logs", str(self.home.logs))
         step("Stop", "Ctrl-C")
@@ -152,11 +154,3 @@ def describe(found: list[Slot]) -> str:
     device = "on CPU" if found[0].device == "cpu" else "on GPU"
     threads = f"{found[0].threads} thread{'s' if found[0].threads > 1 else ''} each"
     return f"{len(found)} ready, {device}, {threads}"
-
-
-def answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{address}/healthz", timeout=5) as reply:
-            return bool(reply.status == 200)
-    except (OSError, urllib.error.HTTPError):
-        return False

@@ -117,13 +117,13 @@ class Postgres:
             password.unlink()
 
     def run_initdb(self, folder: Path, password: Path) -> None:
+        """Into a draft first: a first start that was interrupted leaves no half-made cluster."""
         draft = folder / "draft"
-        flags = ["-U", SUPERUSER, "-A", "scram-sha-256", "-E", "UTF8", "--locale-provider=builtin"]
-        flags += ["--builtin-locale=C.UTF-8", "--locale=C", f"--pwfile={password}", *(["-N"] if self.throwaway else [])]
         shutil.rmtree(draft, ignore_errors=True)
-        command = Command([str(program("initdb")), "-D", str(draft), *flags], self.log, clean_environment(), folder)
-        command = Command(**{**vars(command), "user": self.account})
-        if spawn(command).wait() != 0:
+        flags = ["-U", SUPERUSER, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--locale-provider=builtin"]
+        flags += ["--builtin-locale=C.UTF-8", f"--pwfile={password}", *(["--no-sync"] if self.throwaway else [])]
+        arguments = [str(program("initdb")), "-D", str(draft), *flags]
+        if spawn(Command(arguments, self.log, clean_environment(), folder, self.account)).wait() != 0:
             raise ServiceError(
                 f"PostgreSQL could not make its data folder: {last_line(self.log)}. Its log is {self.log}."
             )
