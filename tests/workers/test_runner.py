@@ -1,0 +1,124 @@
+"""The real runner process, from spec to events, against what the engine returns here."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from workers.engine import simulate
+from workers.slot import Slot
+from workers.spec import parse_run
+
+Event = dict[str, Any]
+TIMES = ("seconds", "seconds_train", "seconds_aggregate", "seconds_evaluate")
+
+
+@pytest.fixture(scope="module")
+def slot() -> Iterator[Slot]:
+    """Kept for the whole file: that is what it is for."""
+    slot = Slot()
+    yield slot
+    slot.close()
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    fields = {
+        "dataset": {"name": "digits"},
+        "model": {"name": "mlp-50"},
+        "strategy": {"name": "fedavg"},
+        "clients": 5,
+        "rounds": 3,
+    }
+    return parse_run({**fields, **changes}).model_dump(mode="json")
+
+
+def job(folder: Path, spec: dict[str, Any], every: int = 2, resume: tuple[str, ...] = ()) -> dict[str, Any]:
+    checkpoint = {"folder": str(folder / "checkpoints"), "token": "t", "every": every, "resume": list(resume)}
+    return {
+        "run": 1,
+        "spec": spec,
+        "engine": "cohort",
+        "checkpoint": checkpoint,
+        "artifacts": str(folder / "artifacts"),
+    }
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """As the runner has: another number of threads may round otherwise."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def events_until_end(slot: Slot, stop_after_round: int | None = None) -> list[Event]:
+    heard: list[Event] = []
+    while not heard or heard[-1]["event"] not in ("done", "stopped", "failed"):
+        for event in slot.poll(1.0):
+            heard.append(event)
+            if event["event"] == "round" and event["round"] == stop_after_round:
+                slot.stop()
+    return heard
+
+
+def rounds_in(events: list[Event]) -> dict[int, dict[str, float]]:
+    return {each["round"]: timeless(each["metrics"]) for each in events if each["event"] == "round"}
+
+
+def timeless(metrics: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if name not in TIMES}
+
+
+def test_its_rounds_and_model_equal_the_engines(slot: Slot, tmp_path: Path) -> None:
+    slot.start(job(tmp_path, spec()))
+    events = events_until_end(slot)
+    assert [each["event"] for each in events if each["event"] != "ready"] == [
+        "started",
+        "round",
+        "round",
+        "round",
+        "checkpoint",
+        "round",
+        "done",
+    ]
+    with one_thread():
+        here = simulate(spec(engine="cohort"), device="cpu")
+    assert rounds_in(events) == {each.round: timeless(dict(each.metrics)) for each in here.history}
+    model = load_file(events[-1]["artifact"])
+    assert model.keys() == here.parameters.keys()
+    assert all(np.array_equal(model[name], here.parameters[name]) for name in model)
+
+
+def test_a_stopped_run_goes_on_from_its_checkpoint(slot: Slot, tmp_path: Path) -> None:
+    long = spec(rounds=60, local={"epochs": 20})
+    slot.start(job(tmp_path, long, every=10))
+    first = events_until_end(slot, stop_after_round=3)
+    assert first[-1]["event"] == "stopped"
+    saved = [each for each in first if each["event"] == "checkpoint"][-1]
+    assert max(rounds_in(first)) == saved["round"]
+    slot.start(job(tmp_path, long, resume=(saved["path"], "/nowhere/round-1")))
+    again = events_until_end(slot, stop_after_round=saved["round"] + 1)
+    assert min(rounds_in(again)) == saved["round"] + 1
+
+
+def test_a_late_stop_does_not_end_the_next_run(slot: Slot, tmp_path: Path) -> None:
+    slot.start(job(tmp_path / "a", spec(rounds=1)))
+    events_until_end(slot)
+    slot.stop()
+    slot.start(job(tmp_path / "b", spec(rounds=1)))
+    assert events_until_end(slot)[-1]["event"] == "done"
+
+
+def test_an_impossible_federation_fails_with_its_reason_and_leaves_the_runner_warm(slot: Slot, tmp_path: Path) -> None:
+    impossible = spec(clients=100, partition={"name": "label-dirichlet", "alpha": 0.01, "min_size": 14})
+    slot.start(job(tmp_path, impossible))
+    failed = events_until_end(slot)[-1]
+    assert failed["event"] == "failed"
+    assert "Traceback" in failed["trace"]
+    assert slot.pid
