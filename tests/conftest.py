@@ -21,6 +21,8 @@ from config.processes import environment
 from config.services.postgres import Postgres
 from config.services.redis import Redis
 from config.services.spawn import port_of, reserve_port
+from django.db import connections
+from django.test.utils import setup_databases
 from pytest_django import DjangoDbBlocker, Settings
 
 from tests.live import LivePlatform
@@ -74,8 +76,15 @@ def redis_url() -> str:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(postgres: Postgres) -> None:
-    """pytest-django asks for this right before it makes the test database."""
+def django_db_setup(
+    django_test_environment: None, django_db_blocker: DjangoDbBlocker, postgres: Postgres
+) -> Iterator[None]:
+    """In place of pytest-django's, which makes no database where only `live_platform` asks for one."""
+    with django_db_blocker.unblock():
+        setup_databases(verbosity=0, interactive=False)
+    yield
+    with django_db_blocker.unblock():
+        connections.close_all()
 
 
 @pytest.fixture(autouse=True)

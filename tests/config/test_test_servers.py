@@ -1,0 +1,28 @@
+"""What the other tests stand on is real."""
+
+import json
+import urllib.request
+
+import pytest
+import redis
+from django.contrib.auth import get_user_model
+from django.db import connection
+
+
+@pytest.mark.django_db
+def test_the_database_is_postgresql_18_and_has_our_tables():
+    get_user_model().objects.create_user("ada", password="x")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::integer / 10000, count(*) FROM experiments_user")
+        assert cursor.fetchone() == (18, 1)
+
+
+def test_redis_answers(redis_url):
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.ping() is True
+
+
+def test_the_live_platform_shares_the_database_with_the_tests(live_platform):
+    get_user_model().objects.create_user("ada", password="x")
+    with urllib.request.urlopen(f"{live_platform.base_url}/healthz") as reply:
+        assert json.load(reply) == {"status": "ok", "database": "ok", "broker": "ok", "workers": 1}
