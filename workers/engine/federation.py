@@ -96,11 +96,11 @@ def restricted(arrays: Arrays, parts: Sequence[np.ndarray]) -> tuple[Arrays, Seq
 
 
 def scaled(raw: np.ndarray) -> np.ndarray:
-    """Bytes to [0, 1]; floats as they are, not copied."""
+    """Bytes to [0, 1] in one pass; floats as they are, not copied."""
+    plain = np.asarray(raw)
     if raw.dtype != np.uint8:
-        return raw.astype(np.float32, copy=False)
-    values = raw.astype(np.float32)
-    values /= np.float32(255)
+        return plain.astype(np.float32, copy=False)
+    values: np.ndarray = np.divide(plain, np.float32(255), dtype=np.float32)
     return values
 
 
