@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from workers.component import Arrays
-from workers.datasets._imported import Report
+from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
@@ -19,17 +19,19 @@ def parse_idx(content: bytes, what: str) -> np.ndarray:
     header = np.frombuffer(content[:4], np.uint8)
     if len(header) < 4 or header[0] or header[1] or header[2] != BYTES:
         raise DatasetError(f"{what} is not an idx file of bytes.")
-    shape = tuple(np.frombuffer(content, ">i4", int(header[3]), 4).tolist())
-    start = 4 + 4 * len(shape)
+    start = 4 + 4 * int(header[3])
+    shape = tuple(np.frombuffer(content[4:start].ljust(start - 4, b"\0"), ">i4").tolist())
     if len(content) - start != math.prod(shape):
         raise DatasetError(f"{what} is truncated: {len(content) - start} values instead of {math.prod(shape)}.")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
-def read_idx(originals: Originals, report: Report) -> Arrays:
-    """The four files of MNIST: pictures get a channel, labels become int64."""
-    parts = []
-    for done, stem in enumerate(("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")):
-        report(done / 4, stem)
-        parts.append(parse_idx(originals.one(f"{stem}-ubyte", f"{stem.replace('-idx', '.idx')}-ubyte"), stem))
-    return Arrays(parts[0][:, None], parts[1].astype(np.int64), parts[2][:, None], parts[3].astype(np.int64))
+class IdxDataset(ImportedDataset):
+    """MNIST's four files: pictures get a channel, labels become int64."""
+
+    def read(self, originals: Originals, report: Report) -> Arrays:
+        parts = []
+        for done, stem in enumerate(("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")):
+            report(done / 4, stem)
+            parts.append(parse_idx(originals.one(f"{stem}-ubyte", f"{stem.replace('-idx', '.idx')}-ubyte"), stem))
+        return Arrays(parts[0][:, None], parts[1].astype(np.int64), parts[2][:, None], parts[3].astype(np.int64))

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from workers.component import Arrays, DatasetFacts, Normalisation
-from workers.datasets._idx import read_idx
-from workers.datasets._imported import ImportedDataset, Report
-from workers.datasets._originals import Originals
+from workers.component import DatasetFacts, Normalisation
+from workers.datasets._idx import IdxDataset
 
 
-class Mnist(ImportedDataset):
+class Mnist(IdxDataset):
     """70,000 handwritten digits of 28 x 28 pixels: 60,000 to train, 10,000 to test.
 
     Originals: the four `*-ubyte.gz` idx files. Pixels in [0, 1]; `standard` normalises with mean 0.1307, std 0.3081.
@@ -20,6 +18,3 @@ class Mnist(ImportedDataset):
     licence: ClassVar[str] = "none stated"
     published: ClassVar[DatasetFacts] = DatasetFacts((1, 28, 28), 10, 60_000, 10_000, class_names=tuple("0123456789"))
     normalisations: ClassVar[dict[str, Normalisation]] = {"standard": Normalisation((0.1307,), (0.3081,))}
-
-    def read(self, originals: Originals, report: Report) -> Arrays:
-        return read_idx(originals, report)

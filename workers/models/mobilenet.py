@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from workers.component import Model, Shape
-from workers.models._counts import Conv, deep_count, not_a_picture
+from workers.component import Shape
+from workers.models._counts import Conv
+from workers.models._families import DeepNet
 from workers.models._options import WidthOptions
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ FIRST = 32
 BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1))
 
 
-class MobileNet(Model):
+class MobileNet(DeepNet):
     """MobileNet: a 3 x 3 convolution and 13 depthwise separable blocks of 64 to 1,024 channels, average pool, linear.
 
     3,217,226 parameters with ten classes. As published it halves the picture five times, which leaves one pixel of
@@ -28,15 +29,11 @@ class MobileNet(Model):
     paper = "Howard et al.: MobileNets: Efficient CNNs for Mobile Vision Applications, 2017"
     Params = WidthOptions
 
-    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
-        return not_a_picture(shape)
+    def convs(self, channels: int, params: Any) -> Iterable[Conv]:
+        return convs(channels, params.width)
 
-    def batch_statistics(self, params: Any) -> bool:
-        return bool(params.norm == "batch")
-
-    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
-        width = (params or self.Params()).width
-        return deep_count(convs(shape[0], width), scaled(BLOCKS[-1][0], width), classes)
+    def features(self, params: Any) -> int:
+        return scaled(BLOCKS[-1][0], params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._mobilenet import mobilenet

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
-from workers.component import Model, Shape
-from workers.models._counts import Conv, deep_count, not_a_picture
+from workers.component import Shape
+from workers.models._counts import Conv
+from workers.models._families import DeepNet
 from workers.models._options import WidthOptions
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Block(NamedTuple):
     stride: int
 
 
-class MobileNetV2(Model):
+class MobileNetV2(DeepNet):
     """MobileNetV2: 17 inverted residual blocks with linear bottlenecks between a 3 x 3 and a 1 x 1 convolution.
 
     2,236,682 parameters with ten classes. As published it halves the picture five times; the `cifar` stem keeps the
@@ -49,15 +50,11 @@ class MobileNetV2(Model):
     paper = "Sandler et al.: MobileNetV2: Inverted Residuals and Linear Bottlenecks, CVPR 2018"
     Params = MobileNetV2Parameters
 
-    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
-        return not_a_picture(shape)
+    def convs(self, channels: int, params: Any) -> Iterable[Conv]:
+        return convs(channels, params.width)
 
-    def batch_statistics(self, params: Any) -> bool:
-        return bool(params.norm == "batch")
-
-    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
-        width = (params or self.Params()).width
-        return deep_count(convs(shape[0], width), last(width), classes)
+    def features(self, params: Any) -> int:
+        return last(params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._mobilenet_v2 import mobilenet_v2

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from workers.component import Model, Shape
-from workers.models._counts import Conv, deep_count, not_a_picture
-from workers.models._options import DeepOptions
+from workers.component import Shape
+from workers.models._counts import Conv
+from workers.models._families import DeepNet
 
 if TYPE_CHECKING:
     import torch
@@ -14,7 +14,7 @@ STAGES = (64, 128, 256, 512)
 BLOCKS_PER_STAGE = 2
 
 
-class ResNet18(Model):
+class ResNet18(DeepNet):
     """Residual network of 18 layers: a stem, four stages of two basic blocks (64 to 512 channels), pool, linear.
 
     `imagenet` stem: 7 x 7 convolution and 3 x 3 max pooling, each halving (11,227,812 parameters on CIFAR-100).
@@ -24,17 +24,12 @@ class ResNet18(Model):
     name = "resnet18"
     label = "ResNet-18"
     paper = "He et al.: Deep Residual Learning for Image Recognition, CVPR 2016"
-    Params = DeepOptions
 
-    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
-        return not_a_picture(shape)
+    def convs(self, channels: int, params: Any) -> Iterable[Conv]:
+        return [Conv(channels, STAGES[0], 7 if params.stem == "imagenet" else 3), *stages()]
 
-    def batch_statistics(self, params: Any) -> bool:
-        return bool(params.norm == "batch")
-
-    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
-        stem = (params or self.Params()).stem
-        return deep_count([Conv(shape[0], STAGES[0], 7 if stem == "imagenet" else 3), *stages()], STAGES[-1], classes)
+    def features(self, params: Any) -> int:
+        return STAGES[-1]
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._resnet18 import resnet

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workers.component import Model, Shape
-from workers.models._counts import Conv, deep_count, not_a_picture
+from workers.component import Shape
+from workers.models._counts import Conv
+from workers.models._families import DeepNet
 from workers.models._options import WidthOptions
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Block(NamedTuple):
     halves: bool
 
 
-class Xception(Model):
+class Xception(DeepNet):
     """Xception: depthwise separable convolutions with residual shortcuts in an entry, a middle and an exit flow.
 
     20,827,442 parameters with ten classes. As published it needs large pictures; here the two stem convolutions are
@@ -37,15 +38,11 @@ class Xception(Model):
     paper = "Chollet: Xception: Deep Learning with Depthwise Separable Convolutions, CVPR 2017"
     Params = WidthOptions
 
-    def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
-        return not_a_picture(shape)
+    def convs(self, channels: int, params: Any) -> Iterable[Conv]:
+        return convs(channels, params.width)
 
-    def batch_statistics(self, params: Any) -> bool:
-        return bool(params.norm == "batch")
-
-    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
-        width = (params or self.Params()).width
-        return deep_count(convs(shape[0], width), scaled(LAST[-1], width), classes)
+    def features(self, params: Any) -> int:
+        return scaled(LAST[-1], params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._xception import xception

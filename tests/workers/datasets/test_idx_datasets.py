@@ -102,7 +102,9 @@ def test_as_many_labels_as_pictures_are_needed(dataset: Any, originals: Path) ->
         dataset.import_from(originals)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x00\x0d\x01", idx(np.zeros((3, 28, 28)))[:-1]])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x00\x0d\x01", b"\x00\x00\x08\x03\x00\x00", idx(np.zeros((3, 28, 28)))[:-1]]
+)
 def test_a_file_that_is_not_whole_is_refused(dataset: Any, originals: Path, content: bytes) -> None:
     (originals / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(content))
     with pytest.raises(DatasetError, match=r"train-images-idx3 is (not an idx file|truncated)"):
