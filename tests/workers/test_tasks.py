@@ -1,0 +1,168 @@
+"""A real Celery worker with its runner, scheduler and web server, on real PostgreSQL and Redis."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from experiments.models import Metric, Outcome, Role, Round, Run, RunState, User
+from experiments.services.studies import study_launch
+from experiments.services.study_changes import study_cancel, study_pause, study_resume
+from tests.live import LivePlatform
+from workers.engine import simulate
+from workers.engine.records import Result
+from workers.home import checkpoint_folder, home, log_file
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TIMES = ("seconds", "seconds_train", "seconds_aggregate", "seconds_evaluate")
+
+
+@pytest.fixture
+def owner() -> User:
+    return User.objects.create(username="owner", role=Role.MEMBER)
+
+
+def block(**changes: Any) -> dict[str, Any]:
+    fields = {
+        "dataset": {"name": "digits"},
+        "model": {"name": "mlp-50"},
+        "strategy": {"name": "fedavg"},
+        "clients": 5,
+        "rounds": 3,
+        "engine": "cohort",
+    }
+    return {**fields, **changes}
+
+
+def eventually(true: Callable[[], bool], seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "It did not happen."
+        time.sleep(0.05)
+
+
+def state_of(run: int) -> str:
+    return Run.objects.values_list("state", flat=True).get(pk=run)
+
+
+def far_enough(run: int, rounds: int) -> bool:
+    return Run.objects.filter(pk=run, rounds_done__gte=rounds).exists()
+
+
+def stored(run: int) -> dict[tuple[int, str], float]:
+    rows = Metric.objects.filter(run=run).exclude(name__in=TIMES).values_list("round", "name", "value")
+    return {(number, name): value for number, name, value in rows}
+
+
+def expected(result: Result) -> dict[tuple[int, str], float]:
+    return {
+        (each.round, name): value
+        for each in result.history
+        for name, value in each.metrics.items()
+        if name not in TIMES
+    }
+
+
+def undisturbed(run: Run) -> Result:
+    torch.set_num_threads(1)
+    return simulate(run.spec, device="cpu")
+
+
+def runner_of(platform: LivePlatform) -> int:
+    (runner,) = psutil.Process(platform.processes["worker-1"].pid).children()
+    return runner.pid
+
+
+def test_a_study_runs_and_its_numbers_equal_the_engines(live_platform: LivePlatform, owner: User) -> None:
+    study = study_launch(owner=owner, name="Whole", blocks=[block(seed=[0, 1])])
+    eventually(lambda: study.runs.filter(state=RunState.DONE).count() == 2)
+    for run in study.runs.all():
+        here = undisturbed(run)
+        assert stored(run.pk) == expected(here)
+        assert list(Round.objects.filter(run=run).order_by("round").values_list("cohort", flat=True)) == [
+            list(each.cohort) for each in here.history
+        ]
+        assert (run.rounds_done, run.engine, run.provenance["engine"]) == (3, "cohort", "cohort")
+        model = load_file(home() / run.artifact)
+        assert all(np.array_equal(model[name], array) for name, array in here.parameters.items())
+        assert log_file(run.pk).read_text().startswith("Attempt 1 on worker-1@")
+        assert not checkpoint_folder(run.pk).exists()
+
+
+def test_a_killed_runner_is_retried_and_every_round_is_there_once(live_platform: LivePlatform, owner: User) -> None:
+    study = study_launch(owner=owner, name="Killed", blocks=[block(rounds=100, local={"epochs": 2})])
+    run = study.runs.get()
+    eventually(lambda: far_enough(run.pk, 12))
+    os.kill(runner_of(live_platform), signal.SIGKILL)
+    eventually(lambda: state_of(run.pk) == RunState.DONE)
+    run.refresh_from_db()
+    assert stored(run.pk) == expected(undisturbed(run))
+    assert Round.objects.filter(run=run).count() == 101
+    first, second = run.attempts.all()
+    assert (first.outcome, second.outcome) == (Outcome.CRASHED, Outcome.DONE)
+    assert "was killed by SIGKILL" in first.reason
+    assert first.checkpoint_round >= 10
+
+
+def test_a_running_run_is_cancelled_within_seconds(live_platform: LivePlatform, owner: User) -> None:
+    long, waiting = block(rounds=100_000), block(rounds=99_999)
+    study = study_launch(owner=owner, name="Cancelled", blocks=[long, waiting])
+    first, second = study.runs.order_by("memberships__position")
+    eventually(lambda: far_enough(first.pk, 1))
+    study_cancel(study=study, actor=owner)
+    assert state_of(second.pk) == RunState.CANCELLED
+    eventually(lambda: state_of(first.pk) == RunState.CANCELLED, seconds=10)
+    assert psutil.pid_exists(runner_of(live_platform))
+
+
+def test_a_paused_study_waits_and_a_resumed_one_goes_on(live_platform: LivePlatform, owner: User) -> None:
+    study = study_launch(owner=owner, name="Paused", blocks=[block(rounds=100_000), block(rounds=2)])
+    long, short = study.runs.order_by("memberships__position")
+    eventually(lambda: far_enough(long.pk, 1))
+    study_pause(study=study, actor=owner)
+    Run.objects.filter(pk=long.pk).update(cancel_requested=True)
+    eventually(lambda: state_of(long.pk) == RunState.CANCELLED)
+    assert state_of(short.pk) == RunState.QUEUED
+    study_resume(study=study, actor=owner)
+    eventually(lambda: state_of(short.pk) == RunState.DONE)
+
+
+def test_a_run_that_cannot_be_made_fails_with_its_reason(live_platform: LivePlatform, owner: User) -> None:
+    impossible = block(clients=100, partition={"name": "label-dirichlet", "alpha": 0.01, "min_size": 14})
+    run = study_launch(owner=owner, name="Impossible", blocks=[impossible]).runs.get()
+    eventually(lambda: state_of(run.pk) == RunState.FAILED)
+    run.refresh_from_db()
+    assert run.reason
+    assert "Traceback" in log_file(run.pk).read_text()
+    assert run.attempts.get().outcome == Outcome.FAILED
+
+
+def test_a_worker_that_is_asked_to_leave_hands_its_run_to_the_next(live_platform: LivePlatform, owner: User) -> None:
+    run = study_launch(owner=owner, name="Moved", blocks=[block(rounds=100, local={"epochs": 2})]).runs.get()
+    eventually(lambda: far_enough(run.pk, 5))
+    runner = runner_of(live_platform)
+    live_platform.stop("worker-1")
+    assert state_of(run.pk) == RunState.QUEUED
+    assert not psutil.pid_exists(runner)
+    left = run.attempts.get()
+    assert left.outcome == Outcome.RELEASED
+    assert Path(left.checkpoint).exists()
+    live_platform.start_worker()
+    eventually(lambda: state_of(run.pk) == RunState.DONE)
+    run.refresh_from_db()
+    assert stored(run.pk) == expected(undisturbed(run))
+    assert Round.objects.filter(run=run).count() == 101
+
+
+def test_web_and_worker_processes_hold_no_torch(live_platform: LivePlatform) -> None:
+    for name in ("web", "worker-1", "scheduler"):
+        loaded = {Path(each.path).name for each in psutil.Process(live_platform.processes[name].pid).memory_maps()}
+        assert not {each for each in loaded if "torch" in each}
