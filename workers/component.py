@@ -195,6 +195,8 @@ class Optimizer(Component):
     """A local optimizer whose update acts on parameters stacked over clients and equals torch.optim's."""
 
     kind: ClassVar[Kind] = "optimizer"
+    sums_gradients: ClassVar[bool] = False
+    """Its steps are a fixed weighted sum of gradients, which SCAFFOLD and FedNova rely on."""
 
     @abstractmethod
     def build(self, params: Any) -> StackedOptimizer: ...
@@ -202,3 +204,16 @@ class Optimizer(Component):
 
 def elements(shape: Shape) -> int:
     return math.prod(shape)
+
+
+def needs_summed_gradients(spec: RunSpec, label: str) -> Iterable[Problem]:
+    """For strategies that undo local steps to get at the gradients behind them."""
+    from workers.catalog import load_catalog
+
+    chosen = load_catalog().optimizers[spec.local.optimizer.name]
+    if not chosen.sums_gradients:
+        yield Problem(
+            "local.optimizer",
+            f"{label} divides a client's movement by its steps to get gradients back; {chosen.label} rescales every "
+            "coordinate by its history, so that cannot be undone. Choose sgd.",
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from workers.engine.arrays import Tensors
 from workers.engine.federation import Federation
-from workers.engine.metrics import Scores, client_metrics, metrics_of
+from workers.engine.metrics import Scores, client_metrics, means, metrics_of
 from workers.engine.names import SAMPLES
 from workers.engine.network import Network
 from workers.engine.trainer import Samples
@@ -36,6 +36,7 @@ class Evaluator:
         self.spec, self.samples = spec, samples
         self.module = copy.deepcopy(network.module).eval()
         self.names = spec.dataset_facts.class_names or tuple(map(str, range(spec.dataset_facts.classes)))
+        self.everyone = [client.index for client in federation.clients]
         self.held_out = {client.index: client.held_out for client in federation.clients if len(client.held_out)}
         self.test = Samples(
             torch.from_numpy(federation.test_x).to(samples.x), torch.from_numpy(federation.test_y).to(samples.y.device)
@@ -56,6 +57,24 @@ class Evaluator:
         scores = self.scores(model, *self.samples.take(torch.from_numpy(index).to(self.samples.x.device)))
         each = {client: one_client(scores.of(owners == client)) for client in clients}
         return Evaluated({**metrics_of(scores, self.names), **client_metrics(each)}, each)
+
+    def personal(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> Evaluated:
+        """Every client with its own model: on its held-out part (pooled), or on the test set (means over clients)."""
+        everyone = cohort if self.spec.evaluation.clients == "cohort" else self.everyone
+        if self.spec.evaluation.on == "server":
+            scores = {client: self.scores(model_of(client), self.test.x, self.test.y) for client in everyone}
+            metrics = means([metrics_of(each, self.names) for each in scores.values()])
+        else:
+            scores = {
+                client: self.own_scores(model_of(client), client) for client in everyone if client in self.held_out
+            }
+            metrics = metrics_of(Scores.joined(list(scores.values())), self.names) if scores else {}
+        each = {client: one_client(found) for client, found in scores.items()}
+        return Evaluated({**metrics, **(client_metrics(each) if each else {})}, each)
+
+    def own_scores(self, model: Tensors, client: int) -> Scores:
+        index = torch.from_numpy(self.held_out[client]).to(self.samples.x.device)
+        return self.scores(model, *self.samples.take(index))
 
     def per_client(self, model: Tensors, clients: Sequence[int]) -> dict[int, dict[str, float]]:
         """For Flower's evaluate messages: the clients that hold something out."""

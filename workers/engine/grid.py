@@ -9,21 +9,20 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from flwr.app import ArrayRecord, ConfigRecord, Error, Message, MessageType, MetricRecord, RecordDict
+import torch
+from flwr.app import ArrayRecord, Error, Message, MessageType, MetricRecord, RecordDict
 from flwr.serverapp import Grid
 
-from workers.engine.arrays import Tensors, record_of, tensors_of
+from workers.engine.arrays import Tensors, tensors_of
+from workers.engine.exchange import RAISED, UNAVAILABLE, assignment_of, contents_of, dropped_out
 from workers.engine.flower import enter_process, number
-from workers.engine.names import ARRAYS, METRICS, SAMPLES, STEPS, TRAIN_LOSS
+from workers.engine.names import ARRAYS, METRICS
 from workers.engine.participation import Participation
 from workers.engine.paths import Path
-from workers.engine.trainer import Assignment, Outcome
 from workers.errors import StopRequested
 
 FIRST_NODE = 3
 """Node id of client 0; 1 is the server's, 2 the shared client's (-1)."""
-RAISED, UNAVAILABLE = 2, 5
-"""Flower's error codes for a client app that raised and for a node that is not there."""
 
 ClientEvaluation = Callable[[Tensors, Sequence[int]], dict[int, dict[str, float]]]
 
@@ -35,12 +34,11 @@ class CohortGrid(Grid):
         self,
         participation: Participation,
         path: Path,
-        initial: Tensors,
+        device: torch.device,
         evaluate: ClientEvaluation,
     ) -> None:
         enter_process()
-        self.participation, self.path, self.initial, self.evaluate = participation, path, initial, evaluate
-        self.device = next(iter(initial.values())).device
+        self.participation, self.path, self.device, self.evaluate = participation, path, device, evaluate
         self.round = 1
         self.errors: list[Exception] = []
         self.waiting: dict[str, Message] = {}
@@ -99,33 +97,13 @@ class CohortGrid(Grid):
 
     def trained(self, content: RecordDict, clients: list[int]) -> dict[int, RecordDict | Error]:
         failing = self.participation.failing(self.round, clients)
-        answers: dict[int, RecordDict | Error] = {
-            client: Error(UNAVAILABLE, "The client dropped out of the round.") for client in failing
-        }
+        answers: dict[int, RecordDict | Error] = {client: dropped_out() for client in failing}
         able = [client for client in clients if client not in failing]
         if able:
-            for outcome in self.path.train(self.assignment(content, able)):
+            assignment = assignment_of(content, able, self.round, self.participation, self.device)
+            for outcome in self.path.train(assignment):
                 answers.update(contents_of(outcome))
         return answers
-
-    def assignment(self, content: RecordDict, clients: Sequence[int]) -> Assignment:
-        received = {
-            name: tensors_of(record, self.device) for name, record in content.items() if isinstance(record, ArrayRecord)
-        }
-        config = {
-            name: value
-            for record in content.values()
-            if isinstance(record, ConfigRecord)
-            for name, value in record.items()
-        }
-        return Assignment(
-            self.round,
-            [self.participation.clients[client] for client in clients],
-            received.pop(ARRAYS, self.initial),
-            received,
-            config,
-            self.participation.parts(self.round),
-        )
 
     def evaluated(self, content: RecordDict, clients: list[int]) -> dict[int, RecordDict | Error]:
         record = content[ARRAYS]
@@ -148,24 +126,6 @@ def shared_contents(requests: Iterable[Message]) -> list[list[Message]]:
     for request in requests:
         groups.setdefault((id(request.content), request.metadata.message_type), []).append(request)
     return list(groups.values())
-
-
-def contents_of(outcome: Outcome) -> dict[int, RecordDict]:
-    """One reply per client: rows of the stacks, not copies."""
-    arrays: dict[str, Tensors] = dict(outcome.contribution.arrays)
-    if outcome.reply_name is not None:
-        arrays = {outcome.reply_name: outcome.model, **arrays}
-    replies = {}
-    for row, client in enumerate(outcome.clients):
-        metrics: dict[str, Any] = {
-            SAMPLES: outcome.samples[row],
-            TRAIN_LOSS: outcome.losses[row],
-            STEPS: outcome.steps[row],
-        }
-        metrics.update({name: values[row] for name, values in outcome.contribution.metrics.items()})
-        records = {name: record_of(tensors, row) for name, tensors in arrays.items()}
-        replies[client] = RecordDict({**records, METRICS: MetricRecord(metrics)})
-    return replies
 
 
 def reply_to(request: Message, answer: RecordDict | Error) -> Message:

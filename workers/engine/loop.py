@@ -15,10 +15,12 @@ from flwr.app import ConfigRecord, Message, MetricRecord
 
 from workers.engine.arrays import Tensors, bytes_of, record_of, tensors_of
 from workers.engine.evaluation import Evaluated, Evaluator
+from workers.engine.exchange import DROPPED_OUT
 from workers.engine.federation import Federation
 from workers.engine.method import Method
 from workers.engine.names import METRICS, SAMPLES, STEPS, TRAIN_LOSS
 from workers.engine.records import RoundRecord
+from workers.engine.rule import ClientStore
 from workers.errors import TributaryError
 from workers.spec import RunSpec
 
@@ -29,7 +31,6 @@ class RoundGrid(Protocol):
     """What the loop needs of a Flower grid: rounds that can be set, and the clients behind nodes."""
 
     round: int
-    errors: list[Exception]
 
     def send_and_receive(self, messages: Sequence[Message], *, timeout: float | None = None) -> list[Message]: ...
 
@@ -52,6 +53,7 @@ class Loop:
     method: Method
     grid: RoundGrid
     evaluator: Evaluator
+    store: ClientStore
     progress: Progress
     on_round: OnRound | None = None
 
@@ -82,10 +84,7 @@ class Loop:
         requests = list(server.configure_train(number, record_of(self.progress.model), ConfigRecord(), self.grid))  # type: ignore[arg-type]
         replies = self.grid.send_and_receive(requests)
         times.append(perf_counter())
-        if self.grid.errors:
-            raise TributaryError(f"Round {number} failed on the clients: {self.grid.errors[0]}") from self.grid.errors[
-                0
-            ]
+        refuse_broken(number, replies)
         arrays, _ = server.aggregate_train(number, replies)
         model = self.progress.model if arrays is None else tensors_of(arrays, device_of(self.progress.model))
         times.append(perf_counter())
@@ -102,6 +101,8 @@ class Loop:
     def evaluated(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
         if number % self.spec.evaluation.every and number != self.spec.rounds:
             return Evaluated({}, {})
+        if self.method.personal:
+            return self.evaluator.personal(lambda client: self.store.model(client, model), cohort)
         shown = getattr(self.method.server, "virtual", None) or model
         return self.evaluator.evaluate(shown, cohort)
 
@@ -109,6 +110,13 @@ class Loop:
         self.progress.history.append(record)
         if self.on_round is not None:
             self.on_round(record)
+
+
+def refuse_broken(number: int, replies: Sequence[Message]) -> None:
+    """A client that dropped out is part of the experiment; one that raised is a fault of ours or of a plugin."""
+    for reply in replies:
+        if reply.has_error() and DROPPED_OUT not in str(reply.error.reason):
+            raise TributaryError(f"Round {number} failed on a client:\n{reply.error.reason}")
 
 
 def device_of(model: Tensors) -> str:

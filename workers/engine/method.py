@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MethodContext:
-    """What a strategy may look at when it is built: the spec, the initial model and which of its names are buffers."""
+    """What a strategy may look at when it is built.
+
+    The spec, the initial model, which of its names are buffers, and every client's number of training samples.
+    """
 
     spec: RunSpec
     initial: Tensors
     buffers: tuple[str, ...] = ()
+    samples: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,14 @@ class Scores:
     def of(self, chosen: np.ndarray) -> Scores:
         return Scores(self.truth[chosen], self.found[chosen], self.losses[chosen])
 
+    @classmethod
+    def joined(cls, parts: Sequence[Scores]) -> Scores:
+        return cls(
+            np.concatenate([part.truth for part in parts]),
+            np.concatenate([part.found for part in parts]),
+            np.concatenate([part.losses for part in parts]),
+        )
+
     @property
     def accuracy(self) -> float:
         return float(np.mean(self.truth == self.found))
@@ -38,6 +46,10 @@ def metrics_of(scores: Scores, names: Sequence[str]) -> dict[str, float]:
     f1 = 2 * right[occur] / (true + found)[occur]
     recalls = {f"recall.{names[each]}": float(right[each] / true[each]) for each in np.flatnonzero(true).tolist()}
     return {"accuracy": scores.accuracy, "loss": scores.loss, "f1": float(f1.mean()), **recalls}
+
+
+def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([metrics[name] for metrics in each])) for name in each[0]}
 
 
 def client_metrics(clients: Mapping[int, Mapping[str, float]]) -> dict[str, float]:

@@ -24,6 +24,10 @@ class StackedOptimizer(ABC):
     def new_state(self, params: Sequence[torch.Tensor]) -> State:
         return {slot: [torch.zeros_like(param) for param in params] for slot in self.slots}
 
+    def effective_steps(self, steps: torch.Tensor) -> torch.Tensor:
+        """a_i: how many gradients' worth of movement, over lr, that many steps are (FedNova's normaliser)."""
+        raise TypeError(f"{type(self).__name__} steps are no fixed sum of gradients.")
+
     @abstractmethod
     def update(self, params: list[torch.Tensor], grads: list[torch.Tensor], state: State, step: int) -> None:
         """One step in place; `step` counts from 1. The gradients may be overwritten."""
@@ -47,6 +51,12 @@ class StackedSgd(StackedOptimizer):
             else:
                 grads = buffers
         torch._foreach_add_(params, grads, alpha=-self.lr)
+
+    def effective_steps(self, steps: torch.Tensor) -> torch.Tensor:
+        """With momentum rho the gradient of step s moves the model (1 - rho^(tau-s+1)) / (1 - rho) times."""
+        rho, taken = self.momentum, steps.double()
+        moved: torch.Tensor = (taken - rho * (1 - rho**taken) / (1 - rho)) / (1 - rho)
+        return taken + rho * moved if self.nesterov else moved
 
 
 class StackedAdam(StackedOptimizer):

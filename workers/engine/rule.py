@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from workers.engine.arrays import Tensors
+from workers.engine.optimizer import StackedOptimizer
 from workers.engine.schedule import Rows
 
 CLIENT_PREFIX = "client/"
@@ -21,9 +22,6 @@ class ClientStore:
     def __init__(self) -> None:
         self.kept: dict[int, Tensors] = {}
 
-    def has(self, client: int, prefix: str) -> bool:
-        return any(name.startswith(prefix) for name in self.kept.get(client, ()))
-
     def read(self, clients: Iterable[int], name: str, default: torch.Tensor) -> torch.Tensor:
         """That value of each client, stacked; `default` for a client that has none yet."""
         return torch.stack([self.kept.get(client, {}).get(name, default) for client in clients])
@@ -31,6 +29,14 @@ class ClientStore:
     def write(self, clients: Iterable[int], name: str, values: torch.Tensor) -> None:
         for client, value in zip(clients, values, strict=True):
             self.kept.setdefault(client, {})[name] = value.clone()
+
+    def model(self, client: int, default: Tensors) -> Tensors:
+        kept = self.kept.get(client, {})
+        return {name: kept.get(name, value) for name, value in default.items()}
+
+    def forget(self, clients: Iterable[int]) -> None:
+        for client in clients:
+            self.kept.pop(client, None)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {
@@ -50,8 +56,9 @@ class ClientStore:
 class LocalWork:
     """Some clients in the middle of a round; row i of every stack belongs to `clients[i]`.
 
-    `anchor` is what the server sent (one model), `params` and `buffers` are the clients' own, updated in place.
-    `received` has further records of the server by name, `rule` is free for the local rule.
+    `anchor` is the server's model (`was_sent`: the clients really got it now), `params` and `buffers` are the
+    clients' own, updated in place. `received` has further records of the server by name. `full_gradient` computes
+    each client's gradient at the anchor over all its samples. `rule` is free for the local rule.
     """
 
     round: int
@@ -64,7 +71,10 @@ class LocalWork:
     received: Mapping[str, Tensors]
     config: Mapping[str, Any]
     store: ClientStore
-    lr: float
+    optimizer: StackedOptimizer
+    was_sent: bool
+    full_gradient: Callable[[], Tensors]
+    dropout_keys: torch.Tensor
     rule: dict[str, Any] = field(default_factory=dict)
 
 

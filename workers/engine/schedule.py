@@ -1,6 +1,6 @@
 """Which samples each client of a stack sees at each local step. Numpy, vectorised over clients and steps.
 
-Clients are sorted by their number of steps, so those that are still at work are always the first rows of the stack.
+Clients are sorted by their number of steps, so those that are still at work are the first rows of the stack.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Batch:
     step: int
     rows: Rows
     index: torch.Tensor
+    counts: torch.Tensor
     weights: torch.Tensor | None
 
 
@@ -63,13 +64,20 @@ class Schedule:
         self.by_steps = np.argsort(-self.steps, kind="stable")
 
     def batches(self) -> Iterator[Batch]:
-        longest = int(self.steps.max(initial=0))
+        return self.until(self.steps)
+
+    def first_epoch(self) -> Iterator[Batch]:
+        """Every client's samples once, also those that it will not reach."""
+        return self.until(self.per_epoch)
+
+    def until(self, steps: np.ndarray) -> Iterator[Batch]:
+        longest = int(steps.max(initial=0))
         width = self.batch_size + (0 if self.padded else 1)
         block = max(1, BLOCK // max(1, len(self.sizes) * width))
         for first in range(0, longest, block):
-            yield from self.block(first, min(first + block, longest), width)
+            yield from self.block(first, min(first + block, longest), width, steps)
 
-    def block(self, first: int, last: int, width: int) -> Iterator[Batch]:
+    def block(self, first: int, last: int, width: int, ends: np.ndarray) -> Iterator[Batch]:
         """All steps from first to last: index [steps, clients, width] and how many of each are real."""
         rows, steps = self.by_steps, np.arange(first, last)[:, None]
         per_epoch = np.maximum(self.per_epoch[rows], 1)
@@ -78,24 +86,29 @@ class Schedule:
         counts = np.where(within == per_epoch - 1, self.sizes[rows] - start, self.batch_size)
         places = (epoch * self.total + self.offsets[rows] + start)[..., None] + np.arange(width)
         index = torch.from_numpy(self.order[np.minimum(places, len(self.order) - 1)]).to(self.device)
-        active = (self.steps[rows] > steps).sum(1)
+        active = ends[rows] > steps
         for at, step in enumerate(range(first, last)):
-            yield from self.step(step, index[at], counts[at, : active[at]])
+            yield from self.step(step, index[at], counts[at], active[at])
 
-    def step(self, step: int, index: torch.Tensor, counts: np.ndarray) -> Iterator[Batch]:
-        most = int(counts.max())
-        if (counts == most).all():
-            yield Batch(step, slice(0, len(counts)), index[: len(counts), :most], None)
-        elif self.padded:
-            yield Batch(step, slice(0, len(counts)), index[: len(counts), :most], self.weights(counts, most))
-        else:
-            for count in np.unique(counts)[::-1]:
-                rows = torch.from_numpy(np.flatnonzero(counts == count)).to(self.device)
-                yield Batch(step, rows, index[rows, :count], None)
+    def step(self, step: int, index: torch.Tensor, counts: np.ndarray, active: np.ndarray) -> Iterator[Batch]:
+        """One batch, or without padding one per batch size. Rows are a slice wherever they can be."""
+        sizes = np.unique(counts[active])[::-1]
+        for size in sizes[:1] if self.padded else sizes:
+            chosen = active if self.padded else active & (counts == size)
+            rows = rows_of(np.flatnonzero(chosen), self.device)
+            real = counts[chosen]
+            weights = self.weights(real, size) if self.padded and len(sizes) > 1 else None
+            yield Batch(step, rows, index[rows, :size], torch.from_numpy(real), weights)
 
     def weights(self, counts: np.ndarray, most: int) -> torch.Tensor:
         real = np.arange(most) < counts[:, None]
         return torch.from_numpy(real / counts[:, None]).to(self.device, self.dtype)
+
+
+def rows_of(chosen: np.ndarray, device: torch.device) -> Rows:
+    if chosen[-1] - chosen[0] == len(chosen) - 1:
+        return slice(int(chosen[0]), int(chosen[-1]) + 1)
+    return torch.from_numpy(chosen).to(device)
 
 
 def steps_per_epoch(sizes: np.ndarray, batch_size: int, *, padded: bool) -> np.ndarray:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Averaging(FedAvg):
     """Flower's FedAvg with every node the grid offers (the run's own stream has drawn them) and a faster mean.
 
-    Subclasses override `combine`; tensors in `state` are saved in checkpoints.
+    Subclasses override `combine`; tensors in `state` are saved in checkpoints. `virtual`, where set, is the model
+    that is evaluated in place of the global one.
     """
 
     def __init__(self, context: MethodContext) -> None:
@@ -29,6 +30,7 @@ class Averaging(FedAvg):
         self.buffers = context.buffers
         self.state: Tensors = {}
         self.sent: Tensors = {}
+        self.virtual: Tensors | None = None
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -56,7 +58,10 @@ class Averaging(FedAvg):
         return self.mean(replies)
 
     def mean(self, replies: Sequence[RecordDict], name: str = ARRAYS) -> Tensors:
-        return mean_of([array_record(reply, name) for reply in replies], weights_of(replies))
+        return self.mean_with(replies, weights_of(replies), name)
+
+    def mean_with(self, replies: Sequence[RecordDict], weights: Sequence[float], name: str = ARRAYS) -> Tensors:
+        return mean_of([array_record(reply, name) for reply in replies], weights)
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.state = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}

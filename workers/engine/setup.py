@@ -37,7 +37,8 @@ def make_setup(spec: RunSpec, device: torch.device, stop: Callable[[], bool] | N
     federation = make_federation(spec)
     network = make_network(spec, device)
     initial = network.initial()
-    context = MethodContext(spec, initial, tuple(network.buffers))
+    sizes = {client.index: len(client.train) for client in federation.clients}
+    context = MethodContext(spec, initial, tuple(network.buffers), sizes)
     method = catalog.strategies[spec.strategy.name].build(spec.strategy, context)
     samples = Samples(
         torch.from_numpy(federation.x).to(device, dtype_of(spec)), torch.from_numpy(federation.y).to(device)

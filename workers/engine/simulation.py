@@ -11,10 +11,12 @@ import numpy as np
 import torch
 
 from workers.engine.checkpoint import CheckpointPolicy, CheckpointState, load_newest, policy_of, save
+from workers.engine.choice import make_path
 from workers.engine.flower import quiet
 from workers.engine.grid import CohortGrid
 from workers.engine.loop import Loop, OnRound, Progress
-from workers.engine.paths import CohortPath, Path, SequentialPath, chunk_size, threads_given
+from workers.engine.paths import Path
+from workers.engine.provenance import provenance
 from workers.engine.records import Result, RoundRecord
 from workers.engine.setup import Setup, device_named, make_setup
 from workers.errors import StopRequested
@@ -54,22 +56,20 @@ def simulate(
     return Result(
         tuple(loop.progress.history),
         {name: tensor.cpu().numpy() for name, tensor in loop.progress.model.items()},
-        {"engine": path.name, "device": str(setup.device), "seconds": perf_counter() - started},
+        provenance(
+            engine=path.name, device=str(setup.device), seconds=earlier_seconds(found) + perf_counter() - started
+        ),
     )
 
 
-def make_path(setup: Setup, engine: str) -> Path:
-    if engine == "sequential":
-        return SequentialPath(setup.trainer, threads_given())
-    return CohortPath(setup.trainer, chunk_size(setup.trainer))
-
-
 def make_loop(setup: Setup, path: Path, found: CheckpointState | None, on_round: OnRound | None) -> Loop:
-    grid = CohortGrid(setup.participation, path, setup.initial, setup.evaluator.per_client)
+    grid = CohortGrid(setup.participation, path, setup.device, setup.evaluator.per_client)
     progress = Progress(setup.initial)
     if found is not None:
         restore(setup, progress, found)
-    return Loop(setup.spec, setup.federation, setup.method, grid, setup.evaluator, progress, on_round)
+    return Loop(
+        setup.spec, setup.federation, setup.method, grid, setup.evaluator, setup.trainer.store, progress, on_round
+    )
 
 
 def drive(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy | None) -> None:
@@ -96,6 +96,11 @@ def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int:
     facts = {"history": [[each.round, dict(each.metrics), list(each.cohort)] for each in progress.history]}
     save(policy, CheckpointState(canonical_hash(setup.spec), progress.round, path.name, arrays, facts))
     return progress.round
+
+
+def earlier_seconds(found: CheckpointState | None) -> float:
+    history = found.facts["history"] if found else ()
+    return float(sum(metrics["seconds"] for _, metrics, _ in history))
 
 
 def restore(setup: Setup, progress: Progress, found: CheckpointState) -> None:

@@ -44,6 +44,7 @@ class Assignment:
     round: int
     clients: Sequence[ClientData]
     anchor: Tensors
+    was_sent: bool = True
     received: Mapping[str, Tensors] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[int, float] = field(default_factory=dict)
@@ -75,6 +76,7 @@ class Trainer:
     gradients: GradientFunction
     padded: bool
     stop: Callable[[], bool] | None = None
+    most_steps: int | None = None
 
     def train(self, assignment: Assignment) -> Outcome:
         schedule = self.schedule(assignment)
@@ -112,7 +114,7 @@ class Trainer:
         def stacked(names: Sequence[str]) -> Tensors:
             return {name: repeated(assignment.anchor[name], len(clients)) for name in names}
 
-        return LocalWork(
+        work = LocalWork(
             round=assignment.round,
             clients=[client.index for client in clients],
             samples=[len(client.train) for client in clients],
@@ -123,9 +125,12 @@ class Trainer:
             received=assignment.received,
             config=assignment.config,
             store=self.store,
-            lr=self.optimizer.lr,
-            rule={"dropout": self.dropout_keys(clients, assignment.round)},
+            optimizer=self.optimizer,
+            was_sent=assignment.was_sent,
+            full_gradient=lambda: self.full_gradient(work, schedule),
+            dropout_keys=self.dropout_keys(clients, assignment.round),
         )
+        return work
 
     def dropout_keys(self, clients: Sequence[ClientData], number: int) -> torch.Tensor:
         keys = self.keys("dropout", clients, number).view(np.int64)
@@ -137,10 +142,29 @@ class Trainer:
         state = self.optimizer.new_state(params)
         losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
         for batch in schedule.batches():
+            if self.most_steps is not None and batch.step >= self.most_steps:
+                break
             if self.stop is not None and self.stop():
                 raise StopRequested(f"Stopped in round {work.round}, at local step {batch.step + 1}.")
             losses[batch.rows] += self.step(work, params, state, batch)
         return losses.cpu()
+
+    def full_gradient(self, work: LocalWork, schedule: Schedule) -> Tensors:
+        """Each client's gradient at the anchor over all its samples; batch statistics stay as they are."""
+        at = [repeated(work.anchor[name], len(work.clients)) for name in self.network.parameters]
+        total = [torch.zeros_like(param) for param in at]
+        sizes = torch.tensor(work.samples, dtype=self.samples.x.dtype, device=self.samples.x.device)
+        for batch in schedule.first_epoch():
+            rows = batch.rows
+            buffers = {name: buffer[rows].clone() for name, buffer in work.buffers.items()}
+            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] - batch.step * STEP_KEY - 1)
+            x, y = self.samples.take(batch.index)
+            y = self.rule.targets(work, rows, y)
+            _, grads = self.gradients(self.network, [param[rows] for param in at], keyed, x, y, batch.weights)
+            shares = batch.counts.to(sizes) / sizes[rows]
+            for sum_, gradient in zip(total, grads, strict=True):
+                sum_[rows] += gradient * shares.view(-1, *[1] * (gradient.ndim - 1))
+        return dict(zip(self.network.parameters, total, strict=True))
 
     def step(self, work: LocalWork, params: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
         """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
@@ -150,7 +174,7 @@ class Trainer:
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
         keyed = buffers
         if self.network.keys:
-            keyed = self.network.with_keys(buffers, work.rule["dropout"][rows] + batch.step * STEP_KEY)
+            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + batch.step * STEP_KEY)
         x, y = self.samples.take(batch.index)
         y = self.rule.targets(work, rows, y)
         losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)

@@ -30,6 +30,7 @@ class Sgd(Optimizer):
     name = "sgd"
     label = "SGD"
     Params = SgdParameters
+    sums_gradients = True
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         chosen = spec.local.optimizer

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flwr.app import ArrayRecord, RecordDict
+
+from workers.engine.arrays import Tensors
+from workers.engine.method import MethodContext
+from workers.engine.names import ARRAYS, OBSERVED
+from workers.engine.rule import Contribution, LocalRule, LocalWork
+from workers.engine.server import Averaging
+
+
+def averages(number: int, every: int) -> bool:
+    """Round r is step r - 1; step 0 averages."""
+    return (number - 1) % every == 0
+
+
+class Periodic(Averaging):
+    """Averages only each `every` rounds; between them the mean of the clients' models is evaluated but never sent."""
+
+    def __init__(self, context: MethodContext, every: int) -> None:
+        super().__init__(context)
+        self.every = every
+
+    def request(self, server_round: int, arrays: ArrayRecord) -> dict[str, ArrayRecord]:
+        broadcast = server_round == 1 or averages(server_round - 1, self.every)
+        return {ARRAYS if broadcast else OBSERVED: arrays}
+
+    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors | None:
+        if averages(server_round, self.every):
+            self.virtual = None
+            return self.mean(replies)
+        self.virtual = self.mean(replies, OBSERVED)
+        return None
+
+
+class KeepBetween(LocalRule):
+    """Goes on from the client's own model until the next average; one without a model takes the last broadcast."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+
+    def start(self, work: LocalWork) -> None:
+        if not work.was_sent:
+            for stack in (work.params, work.buffers):
+                for name, values in stack.items():
+                    values.copy_(work.store.read(work.clients, name, work.anchor[name]))
+
+    def finish(self, work: LocalWork) -> Contribution:
+        if averages(work.round, self.every):
+            work.store.forget(work.clients)
+        else:
+            for name, values in {**work.params, **work.buffers}.items():
+                work.store.write(work.clients, name, values)
+        return Contribution()
+
+    def reply_name(self, work: LocalWork) -> str:
+        return ARRAYS if averages(work.round, self.every) else OBSERVED

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from flwr.app import ArrayRecord, RecordDict
+
+from workers.engine.arrays import Tensors, record_of, weighted_mean
+from workers.engine.method import MethodContext
+from workers.engine.names import SAMPLES
+from workers.engine.rule import Contribution, LocalRule, LocalStep, LocalWork
+from workers.engine.server import Averaging, array_record, metric
+
+CONTROL = "control"
+
+
+class Corrected(LocalRule):
+    """Gradient - c_i + c; afterwards a new c_i, whose change is sent along with the model."""
+
+    changes_gradients = True
+
+    def __init__(self, option: int) -> None:
+        self.option = option
+
+    def start(self, work: LocalWork) -> None:
+        server = work.received[CONTROL]
+        own = {
+            name: work.store.read(work.clients, kept_as(name), torch.zeros_like(value))
+            for name, value in server.items()
+        }
+        work.rule["own"] = own
+        work.rule["correction"] = {name: server[name] - value for name, value in own.items()}
+
+    def gradient(self, work: LocalWork, step: LocalStep) -> None:
+        correction = work.rule["correction"]
+        for name, gradient in step.grads.items():
+            gradient.add_(correction[name][step.rows])
+
+    def finish(self, work: LocalWork) -> Contribution:
+        new = work.full_gradient() if self.option == 1 else self.average_gradient(work)
+        for name, value in new.items():
+            work.store.write(work.clients, kept_as(name), value)
+        change = {name: value - work.rule["own"][name] for name, value in new.items()}
+        return Contribution({CONTROL: change})
+
+    def average_gradient(self, work: LocalWork) -> Tensors:
+        """c_i - c + (w_t - w_i) / (a_i lr): the corrected steps undone, over as many gradients as they were worth.
+
+        Without momentum a_i is the number of steps, the paper's option 2. A client that took no step keeps its c_i.
+        """
+        moved = (work.optimizer.effective_steps(work.steps) * work.optimizer.lr).to(next(iter(work.params.values())))
+        result = {}
+        for name, own in work.rule["own"].items():
+            over = moved.view(-1, *[1] * (own.ndim - 1))
+            mean = (work.anchor[name] - work.params[name]) / over - work.rule["correction"][name]
+            result[name] = torch.where(over > 0, mean, own)
+        return result
+
+
+class Scaffold(Averaging):
+    """w <- w + server_lr (mean_i w_i - w);  c <- c + sum over the cohort of p_i (new c_i - old c_i).
+
+    p_i is the client's share of all clients: of the samples, or 1/N where `uniform`.
+    """
+
+    def __init__(self, context: MethodContext, server_lr: float, *, uniform: bool) -> None:
+        super().__init__(context)
+        self.server_lr, self.uniform = server_lr, uniform
+        self.clients, self.samples = len(context.samples), sum(context.samples.values())
+        self.state = {
+            name: torch.zeros_like(value) for name, value in context.initial.items() if name not in context.buffers
+        }
+
+    def request(self, server_round: int, arrays: ArrayRecord) -> dict[str, ArrayRecord]:
+        return {**super().request(server_round, arrays), CONTROL: record_of(self.state)}
+
+    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+        sizes = [1.0 if self.uniform else metric(reply, SAMPLES) for reply in replies]
+        mean = self.mean_with(replies, [size / sum(sizes) for size in sizes])
+        changes = [array_record(reply, CONTROL) for reply in replies]
+        whole = self.clients if self.uniform else self.samples
+        change = weighted_mean(changes, [size / whole for size in sizes], list(self.state))
+        self.state = {name: value + change[name] for name, value in self.state.items()}
+        return {name: self.moved(name, value) for name, value in mean.items()}
+
+    def moved(self, name: str, mean: torch.Tensor) -> torch.Tensor:
+        if name in self.buffers or self.server_lr == 1:
+            return mean
+        return torch.lerp(self.sent[name], mean, self.server_lr)
+
+
+def kept_as(name: str) -> str:
+    return f"{CONTROL}/{name}"

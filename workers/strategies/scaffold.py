@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from workers.component import Parameters, Strategy, needs_summed_gradients
+from workers.errors import Problem
+
+if TYPE_CHECKING:
+    from workers.engine.method import Method, MethodContext
+    from workers.spec import RunSpec
+
+
+class ScaffoldParameters(Parameters):
+    option: Literal[1, 2] = 2
+    """How a client renews its control variate: 1 its full gradient at the global model, 2 its mean local gradient."""
+    server_lr: float = Field(1.0, gt=0)
+    """Step of the server towards the mean of the clients' models."""
+    weighting: Literal["samples", "uniform"] = "samples"
+    """What a client counts: its number of samples, or one."""
+
+
+class Scaffold(Strategy):
+    """FedAvg whose clients correct their drift: every local gradient gains c - c_i, the control variates' difference.
+
+    w_i <- w_i - lr (g_i(w_i) - c_i + c), then option 1: c_i <- g_i(w_t) over all samples of the client, or option 2:
+    c_i <- c_i - c + (w_t - w_i) / (a_i lr). The server takes w <- w + server_lr (mean w_i - w) and adds the cohort's
+    share of the changes of c_i to c. a_i is the number of local steps; with momentum it is FedNova's a_i, since
+    dividing by the steps alone makes the variates grow without bound. Model and variate are sent both ways.
+    """
+
+    name = "scaffold"
+    label = "SCAFFOLD"
+    paper = "Karimireddy et al.: SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020"
+    Params = ScaffoldParameters
+
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        yield from needs_summed_gradients(spec, self.label)
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.method import Method
+        from workers.strategies._scaffold import Corrected
+        from workers.strategies._scaffold import Scaffold as Server
+
+        server = Server(context, params.server_lr, uniform=params.weighting == "uniform")
+        return Method(server, Corrected(params.option))
