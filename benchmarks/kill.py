@@ -86,28 +86,29 @@ def disturbed(spec: Path, folder: Path, kills: int, random: Random) -> Outcome:
 
 def follow(process: subprocess.Popen[str], outcome: Outcome) -> None:
     """To the end; what is written to the error stream is short, so it cannot block."""
-    assert process.stdout
-    assert process.stderr
-    for line in process.stdout:
-        outcome.read(line)
-    complaint = process.stderr.read()
-    if process.wait():
+    with process:
+        assert process.stdout
+        assert process.stderr
+        for line in process.stdout:
+            outcome.read(line)
+        complaint = process.stderr.read()
+    if process.returncode:
         raise RuntimeError(complaint)
 
 
 def kill_somewhere(process: subprocess.Popen[str], outcome: Outcome, random: Random) -> None:
-    assert process.stdout
-    if random.random() < EARLY:
-        time.sleep(random.uniform(0, START_SECONDS))
-    else:
-        wanted = random.randint(1, 6)
-        while wanted and (line := process.stdout.readline()):
-            wanted -= outcome.read(line)
-        time.sleep(random.uniform(0, 0.03))
-    process.kill()
-    for line in process.stdout:
-        outcome.read(line)
-    process.communicate()
+    with process:
+        assert process.stdout
+        if random.random() < EARLY:
+            time.sleep(random.uniform(0, START_SECONDS))
+        else:
+            wanted = random.randint(1, 6)
+            while wanted and (line := process.stdout.readline()):
+                wanted -= outcome.read(line)
+            time.sleep(random.uniform(0, 0.03))
+        process.kill()
+        for line in process.stdout:
+            outcome.read(line)
     outcome.kills += process.returncode < 0
 
 
