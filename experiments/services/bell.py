@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from celery.exceptions import CeleryError
 from django.db import transaction
@@ -15,6 +16,7 @@ from experiments.services.fleet import idle_workers, living_workers
 logger = logging.getLogger(__name__)
 TASK = "workers.tasks.work"
 EXPIRES = 60
+IMPATIENT = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
 
 
 def ring_after_commit(new: int | None = None) -> None:
@@ -26,29 +28,31 @@ def ring_for(new: int | None = None) -> int:
     if new == 0:
         return 0
     known = living_workers()
-    return send_bells(known[:new]) if known else int(send_bell(Device.CPU))
+    return send_bells(queues_of(known[:new]) if known else [Device.CPU])
 
 
 def ring() -> int:
     """Rings for idle workers while runs are queued; returns how many bells."""
     idle = idle_workers()
     waiting = Run.objects.filter(state=RunState.QUEUED, studies__paused=False, studies__cancelled=False)
-    return send_bells(idle[: waiting[: len(idle)].count()]) if idle else 0
+    return send_bells(queues_of(idle[: waiting[: len(idle)].count()])) if idle else 0
 
 
-def send_bells(workers: list[Worker]) -> int:
-    for worker in workers:
-        if not send_bell(Device.CPU if worker.device == "cpu" else Device.GPU):
-            return 0
-    return len(workers)
+def queues_of(workers: list[Worker]) -> list[str]:
+    return [Device.CPU if worker.device == "cpu" else Device.GPU for worker in workers]
 
 
-def send_bell(device: str) -> bool:
+def send_bells(queues: Sequence[str]) -> int:
+    """How many were sent. Without a broker it gives up at once: the scheduler tries again."""
     from config.celery import app
 
+    if not queues:
+        return 0
     try:
-        app.send_task(TASK, queue=device, expires=EXPIRES, retry=False, ignore_result=True)
+        with app.connection_for_write(transport_options={**app.conf.broker_transport_options, **IMPATIENT}) as broker:
+            for queue in queues:
+                app.send_task(TASK, queue=queue, connection=broker, expires=EXPIRES, retry=False, ignore_result=True)
     except (CeleryError, KombuError, RedisError, OSError) as error:
         logger.warning("The bell did not ring, the scheduler will try again: %s", error)
-        return False
-    return True
+        return 0
+    return len(queues)

@@ -1,0 +1,86 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from celery import Celery
+from config.celery import app
+from django.db import connection, connections
+from django.db.models.functions import Now
+
+from experiments.models import Run, RunState, User, Worker
+from experiments.services.bell import ring, ring_for, send_bells
+from experiments.services.fleet import worker_enlist
+from experiments.services.locks import Lock
+from experiments.services.queue import run_claim
+from experiments.services.scheduler import Scheduler
+from experiments.services.studies import study_launch
+
+Block = dict[str, Any]
+
+
+@pytest.fixture
+def queue(redis_url: str) -> Any:
+    """How many bells hang in the queue `cpu`."""
+    with app.connection_for_write() as broker:
+        channel = broker.default_channel
+        channel.queue_purge("cpu")
+        yield lambda: channel.client.llen("cpu")
+        channel.queue_purge("cpu")
+
+
+def test_it_rings_once_for_each_idle_worker_while_runs_wait(
+    owner: User, worker: Worker, block: Block, queue: Any
+) -> None:
+    worker_enlist(name="second@lab", host="lab", device="cpu", threads=1)
+    assert ring() == 0
+    study_launch(owner=owner, name="Waiting", blocks=[block])
+    assert (ring(), queue()) == (2, 2)
+    run_claim(worker=worker)
+    assert (ring(), queue()) == (1, 3)
+
+
+def test_it_does_not_ring_for_paused_studies(owner: User, worker: Worker, block: Block, queue: Any) -> None:
+    study = study_launch(owner=owner, name="Paused", blocks=[block])
+    study.paused = True
+    study.save()
+    assert (ring(), queue()) == (0, 0)
+
+
+def test_a_launch_wakes_no_more_workers_than_it_has_runs(worker: Worker, queue: Any) -> None:
+    worker_enlist(name="second@lab", host="lab", device="cpu", threads=1)
+    assert (ring_for(0), ring_for(1), ring_for(9), queue()) == (0, 1, 2, 3)
+
+
+def test_with_no_worker_in_sight_the_bell_waits_for_the_first(db: None, queue: Any) -> None:
+    assert (ring_for(5), queue()) == (1, 1)
+
+
+def test_a_bell_that_cannot_ring_breaks_nothing(monkeypatch: Any) -> None:
+    monkeypatch.setattr("config.celery.app", Celery(broker="redis://127.0.0.1:1/0"))
+    assert send_bells(["cpu"]) == 0
+
+
+def test_a_tick_gives_lost_runs_back_and_rings(owner: User, worker: Worker, block: Block, queue: Any) -> None:
+    study_launch(owner=owner, name="Lost", blocks=[block])
+    run_claim(worker=worker)
+    Run.objects.filter(state=RunState.RUNNING).update(lease_until=Now() - timedelta(seconds=1))
+    scheduler = Scheduler()
+    scheduler.tick()
+    assert Run.objects.filter(state=RunState.QUEUED).count() == 4
+    assert queue() == 1
+    connection.cursor().execute("SELECT pg_advisory_unlock_all()")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_schedulers_one_leads_until_it_is_gone(redis_url: str) -> None:
+    rival = connections.create_connection("default")
+    with rival.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [int(Lock.SCHEDULER)])
+        scheduler = Scheduler()
+        scheduler.tick()
+        assert not scheduler.leads
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+    scheduler.tick()
+    assert scheduler.leads
+    rival.close()
+    connection.close()
