@@ -12,7 +12,7 @@ import pytest
 from workers.engine import simulate
 from workers.engine.checkpoint import checkpoints_in
 from workers.engine.records import RoundRecord
-from workers.errors import StopRequested
+from workers.errors import StopRequested, TributaryError
 
 RUN: dict[str, Any] = {
     "dataset": {"name": "digits"},
@@ -66,3 +66,14 @@ def test_it_is_stopped_and_goes_on_to_the_end_that_the_sequential_path_reaches(
     for record, reference in zip(seen, expected.history, strict=True):
         assert record.metrics["loss"] == pytest.approx(reference.metrics["loss"], abs=1e-8)
         assert record.metrics["bytes_up"] == reference.metrics["bytes_up"]
+
+
+def test_a_runtime_that_is_killed_fails_the_run_with_its_last_words() -> None:
+    def kill_the_runtime(record: RoundRecord) -> None:
+        if record.round == 1:
+            for child in psutil.Process().children():
+                if "workers.engine.ray_server" in child.cmdline():
+                    child.kill()
+
+    with pytest.raises(TributaryError, match="Flower's Ray runtime ended unexpectedly"):
+        simulate(RUN | {"engine": "ray"}, on_round=kill_the_runtime, device="cpu")
