@@ -72,14 +72,17 @@ def data_folder(home: Home, name: str) -> Path:
     link = home.path / name
     if not link.is_symlink():
         link.symlink_to(folder)
+        (folder.parent / "home").write_text(f"{home.path}\n")  # tells an admin whose data these are
     return folder
 
 
 def erase_data(home: Home, name: str) -> None:
-    folder, link = data_folder(home, name), home.path / name
+    place = home.path / name
+    folder = place.resolve()
     shutil.rmtree(folder, ignore_errors=True)
-    if link.is_symlink():
-        link.unlink()
+    if place.is_symlink():
+        place.unlink()
+        (folder.parent / "home").unlink(missing_ok=True)
         folder.parent.rmdir()
 
 

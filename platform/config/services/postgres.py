@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +33,6 @@ class Postgres:
     throwaway: bool = False
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
-    account: str | None = field(default_factory=server_account)
 
     @property
     def url(self) -> str:
@@ -42,6 +41,10 @@ class Postgres:
     @property
     def log(self) -> Path:
         return self.home.logs / "postgres.log"
+
+    @property
+    def account(self) -> str | None:
+        return server_account()
 
     @property
     def data(self) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,6 @@ class Redis:
     home: Home
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
-    account: str | None = field(default_factory=server_account)
 
     @property
     def url(self) -> str:
@@ -33,6 +32,10 @@ class Redis:
     @property
     def log(self) -> Path:
         return self.home.logs / "redis.log"
+
+    @property
+    def account(self) -> str | None:
+        return server_account()
 
     @property
     def configuration(self) -> str:
