@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, TextIO, TypeVar
 
 from celery import shared_task, signals
@@ -64,6 +64,8 @@ class Agent:
         self.leaving = Event()
         self.gone = Event()
         self.pace = Pace()
+        # Enlisting gives up whatever this name held: a second one must not follow a first.
+        self.beating = Lock()
 
     def start(self) -> None:
         self.slot.warm()
@@ -77,11 +79,12 @@ class Agent:
 
     def beat(self) -> None:
         try:
-            if self.worker and fleet.worker_beat(worker=self.worker, rounds_per_second=self.pace.per_second):
-                return
-            self.worker = fleet.worker_enlist(
-                name=self.name, host=socket.gethostname(), device=self.slot.device, threads=self.slot.threads
-            )
+            with self.beating:
+                if self.worker and fleet.worker_beat(worker=self.worker, rounds_per_second=self.pace.per_second):
+                    return
+                self.worker = fleet.worker_enlist(
+                    name=self.name, host=socket.gethostname(), device=self.slot.device, threads=self.slot.threads
+                )
         except Error as error:
             connection.close()
             logger.warning("No heartbeat, the database does not answer: %s", error)
@@ -111,19 +114,28 @@ class Drive:
         self.stop_until: float | None = None
 
     def run(self) -> None:
-        path = log_file(self.claim.run)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8", buffering=1) as log:
-            log.write(f"Attempt {self.claim.attempt} on {self.agent.name}\n")
-            try:
+        """However it ends, the runner is idle or dead afterwards."""
+        try:
+            self.attempt()
+        except StaleLeaseError as error:
+            logger.warning("Run %s: %s", self.claim.run, error)
+            self.slot.kill()
+
+    def attempt(self) -> None:
+        try:
+            with open_log(self.claim.run) as log:
+                print(f"Attempt {self.claim.attempt} on {self.agent.name}", file=log)
                 self.follow(log)
-            except StaleLeaseError:
-                log.write("The run was taken away: nothing more of this attempt counts.\n")
-                self.slot.kill()
-            except RunnerDiedError as error:
-                self.end(leases.run_crash, reason=str(error))
-            except LimitError as error:
-                self.end(leases.run_fail, reason=str(error))
+        except StaleLeaseError:
+            raise
+        except LimitError as error:
+            self.end(leases.run_fail, reason=str(error))
+        except RunnerDiedError as error:
+            self.end(leases.run_crash, reason=str(error))
+        except Exception as error:
+            logger.exception("Run %s could not be followed", self.claim.run)
+            self.slot.kill()
+            self.end(leases.run_crash, reason=f"{type(error).__name__}: {error}")
 
     def follow(self, log: TextIO) -> None:
         self.slot.start(self.job(), log=lambda line: print(line, file=log))
@@ -210,6 +222,12 @@ class Drive:
                     raise StaleLeaseError from error
                 logger.warning("The database does not answer, trying again: %s", error)
                 time.sleep(DATABASE_PAUSE_SECONDS)
+
+
+def open_log(run: int) -> TextIO:
+    path = log_file(run)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("a", encoding="utf-8", buffering=1)
 
 
 def record_of(event: dict[str, Any]) -> RoundRecord:
