@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from workers.component import Arrays
+from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
 BYTES = 0x08
+STEMS = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 
 
 def parse_idx(content: bytes, what: str) -> np.ndarray:
@@ -26,12 +28,21 @@ def parse_idx(content: bytes, what: str) -> np.ndarray:
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
+def idx_files(folders: tuple[str, ...], *md5: str) -> tuple[Original, ...]:
+    """The four files, by their checksums in the order of `STEMS`, below each of those addresses."""
+    names = [f"{stem}-ubyte.gz" for stem in STEMS]
+    return tuple(
+        Original(name, tuple(f"{folder}/{name}" for folder in folders), f"md5:{digest}")
+        for name, digest in zip(names, md5, strict=True)
+    )
+
+
 class IdxDataset(ImportedDataset):
     """MNIST's four files: pictures get a channel, labels become int64."""
 
     def read(self, originals: Originals, report: Report) -> Arrays:
         parts = []
-        for done, stem in enumerate(("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")):
+        for done, stem in enumerate(STEMS):
             report(done / 4, stem)
             parts.append(parse_idx(originals.one(f"{stem}-ubyte", f"{stem.replace('-idx', '.idx')}-ubyte"), stem))
         return Arrays(parts[0][:, None], parts[1].astype(np.int64), parts[2][:, None], parts[3].astype(np.int64))

@@ -12,10 +12,13 @@ import numpy as np
 
 from workers.component import Arrays, Dataset, DatasetFacts
 from workers.datasets import _cache
+from workers.datasets._fetch import Original, fetch_originals
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
 Report = Callable[[float, str], None]
+FETCHING = 0.8
+"""The share of a fetch that its download is taken to be."""
 
 
 def quietly(done: float, what: str) -> None:
@@ -26,6 +29,9 @@ class ImportedDataset(Dataset):
     """`published` are the facts of the whole set; what was imported (perhaps a part) has the say once it is there."""
 
     published: ClassVar[DatasetFacts]
+    originals: ClassVar[tuple[Original, ...]] = ()
+    no_fetch: ClassVar[str] = ""
+    """Why nothing can be fetched, where the publisher hands out no files."""
 
     @abstractmethod
     def read(self, originals: Originals, report: Report) -> Arrays:
@@ -86,6 +92,13 @@ class ImportedDataset(Dataset):
                 kept[name] = _cache.store(name, arrays, source)
         report(1.0, "done")
         return kept
+
+    def fetch(self, report: Report = quietly) -> dict[str, _cache.Manifest]:
+        """The publisher's files, then the importer. What came of a fetch that broke off is used by the next one."""
+        if not self.originals:
+            raise DatasetError(f"{self.no_fetch} Import it: manage.py datasets import {self.name} PATH")
+        folder = fetch_originals(self.name, self.originals, lambda share, text: report(share * FETCHING, text))
+        return self.import_from(folder, lambda share, text: report(FETCHING + share * (1 - FETCHING), text))
 
     def parts(self, originals: Originals, report: Report) -> Iterator[tuple[str, Arrays]]:
         """What goes into the cache, by name: one entry, unless the originals make several."""

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from workers.component import Arrays, DatasetFacts, Normalisation
 from workers.datasets._cifar import SHAPE, read_batches
+from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 
@@ -22,6 +23,13 @@ class Cifar10(ImportedDataset):
     paper = "Krizhevsky: Learning Multiple Layers of Features from Tiny Images, 2009"
     licence: ClassVar[str] = "none stated"
     published: ClassVar[DatasetFacts] = DatasetFacts(SHAPE, 10, 50_000, 10_000, class_names=CLASSES)
+    originals: ClassVar[tuple[Original, ...]] = (
+        Original(
+            "cifar-10-python.tar.gz",
+            ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
+            "md5:c58f30108f718f92721af3b95e74349a",
+        ),
+    )
     normalisations: ClassVar[dict[str, Normalisation]] = {
         "mazarakis-2023": Normalisation((0.507, 0.486, 0.440), (0.267, 0.256, 0.276))
     }

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from workers.component import Arrays, DatasetFacts, Normalisation
 from workers.datasets._cifar import SHAPE, read_batches
+from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 
@@ -20,6 +21,13 @@ class Cifar100(ImportedDataset):
     paper = "Krizhevsky: Learning Multiple Layers of Features from Tiny Images, 2009"
     licence: ClassVar[str] = "none stated"
     published: ClassVar[DatasetFacts] = DatasetFacts(SHAPE, 100, 50_000, 10_000)
+    originals: ClassVar[tuple[Original, ...]] = (
+        Original(
+            "cifar-100-python.tar.gz",
+            ("https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",),
+            "md5:eb9058c3a382ffc7106e4002c42a8d85",
+        ),
+    )
     normalisations: ClassVar[dict[str, Normalisation]] = {
         "default": Normalisation((0.507, 0.486, 0.440), (0.267, 0.256, 0.276))
     }

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from workers.component import Arrays, DatasetFacts, Normalisation
+from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
@@ -28,6 +29,13 @@ class Cinic10(ImportedDataset):
     paper = "Darlow et al.: CINIC-10 Is Not ImageNet or CIFAR-10, 2018"
     licence: ClassVar[str] = "MIT; parts are ImageNet's (non-commercial)"
     published: ClassVar[DatasetFacts] = DatasetFacts(SHAPE, 10, 180_000, 90_000, class_names=CLASSES)
+    originals: ClassVar[tuple[Original, ...]] = (
+        Original(
+            "CINIC-10.tar.gz",
+            ("https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz",),
+            "md5:6ee4d0c996905fe93221de577967a372",
+        ),
+    )
     normalisations: ClassVar[dict[str, Normalisation]] = {
         "default": Normalisation((0.47889522, 0.47227842, 0.43047404), (0.24205776, 0.23828046, 0.25874835))
     }

@@ -34,6 +34,10 @@ class Femnist(ImportedDataset):
     licence: ClassVar[str] = "BSD-2 (LEAF)"
     Params = FemnistParameters
     published: ClassVar[DatasetFacts] = DatasetFacts((1, 28, 28), 62, 732_849, 81_428, 3_597, CLASSES)
+    no_fetch: ClassVar[str] = (
+        "LEAF publishes FEMNIST as a program that makes it from NIST's forms, not as files: run that first, or take "
+        "an HDF5 file of it."
+    )
     normalisations: ClassVar[dict[str, Normalisation]] = {"iaisy-2024": Normalisation((0.5,), (0.5,))}
 
     def cache_name(self, params: Any) -> str:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from workers.component import DatasetFacts, Normalisation
-from workers.datasets._idx import IdxDataset
+from workers.datasets._fetch import Original
+from workers.datasets._idx import IdxDataset, idx_files
 
 
 class Mnist(IdxDataset):
@@ -17,4 +18,11 @@ class Mnist(IdxDataset):
     paper = "LeCun et al.: Gradient-Based Learning Applied to Document Recognition, Proceedings of the IEEE, 1998"
     licence: ClassVar[str] = "none stated"
     published: ClassVar[DatasetFacts] = DatasetFacts((1, 28, 28), 10, 60_000, 10_000, class_names=tuple("0123456789"))
+    originals: ClassVar[tuple[Original, ...]] = idx_files(
+        ("https://ossci-datasets.s3.amazonaws.com/mnist", "http://yann.lecun.com/exdb/mnist"),
+        "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+        "d53e105ee54ea40749a09fcbcd1e9432",
+        "9fb629c4189551a2d022fa330f9573f3",
+        "ec29112dd5afa0611ce80d1b7f02629c",
+    )
     normalisations: ClassVar[dict[str, Normalisation]] = {"standard": Normalisation((0.1307,), (0.3081,))}

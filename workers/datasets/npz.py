@@ -40,6 +40,7 @@ class Npz(ImportedDataset):
     label = "Own data (.npz)"
     licence: ClassVar[str] = "the lab's own"
     Params = NpzParameters
+    no_fetch: ClassVar[str] = "Nobody but this lab has its own data."
     # What a file may hold at most; before one is imported nothing is known, and `problems` says so.
     published: ClassVar[DatasetFacts] = DatasetFacts((1,), MOST_CLASSES, 2**31, 0)
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from workers.component import Arrays, DatasetFacts
+from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
@@ -24,6 +25,18 @@ class Svhn(ImportedDataset):
     paper = "Netzer et al.: Reading Digits in Natural Images with Unsupervised Feature Learning, NIPS workshop 2011"
     licence: ClassVar[str] = "non-commercial"
     published: ClassVar[DatasetFacts] = DatasetFacts(SHAPE, 10, 73_257, 26_032, class_names=tuple("0123456789"))
+    originals: ClassVar[tuple[Original, ...]] = (
+        Original(
+            "train_32x32.mat",
+            ("http://ufldl.stanford.edu/housenumbers/train_32x32.mat",),
+            "md5:e26dedcc434d2e4c54c9b2d4a06d8373",
+        ),
+        Original(
+            "test_32x32.mat",
+            ("http://ufldl.stanford.edu/housenumbers/test_32x32.mat",),
+            "md5:eb5a983be6a315427106f1b164d9cef3",
+        ),
+    )
 
     def read(self, originals: Originals, report: Report) -> Arrays:
         report(0.0, "train_32x32.mat")

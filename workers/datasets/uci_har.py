@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from workers.component import Arrays, DatasetFacts
+from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
@@ -26,6 +27,13 @@ class UciHar(ImportedDataset):
     paper = "Anguita et al.: A Public Domain Dataset for Human Activity Recognition Using Smartphones, ESANN 2013"
     licence: ClassVar[str] = "non-commercial; cite the paper"
     published: ClassVar[DatasetFacts] = DatasetFacts((FEATURES,), 6, 7_352, 2_947, 21, CLASSES)
+    originals: ClassVar[tuple[Original, ...]] = (
+        Original(
+            "human-activity-recognition.zip",
+            ("https://archive.ics.uci.edu/static/public/240/human+activity+recognition+using+smartphones.zip",),
+            "sha256:c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031",
+        ),
+    )
 
     def read(self, originals: Originals, report: Report) -> Arrays:
         report(0.0, "train")
