@@ -23,7 +23,7 @@ BLOCKS: list[dict[str, Any]] = [
         "clients": 20,
         "fraction": 0.5,
         "rounds": 40,
-        "local": {"epochs": 2, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.05}},
+        "local": {"epochs": 3, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.1}},
         "seeds": 3,
     }
 ]
