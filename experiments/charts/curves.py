@@ -177,7 +177,16 @@ def curves_description(info: CurvesInfo) -> str:
     return f"{info.metric.axis}, over rounds 0 to {info.last_round}, mean over seeds. Last values: {ends}."
 
 
-def curves_notes(info: CurvesInfo, cells: int) -> str:
+def curves_legend(info: CurvesInfo, styles: Mapping[str, Style]) -> list[dict[str, Any]]:
+    """One entry per cell, in the grid's order; a cell that waits for its first round has no n yet."""
+    counts = {curve.label: curve.n for curve in info.curves}
+    return [
+        {"label": each.label, "hue": each.hue, "dash": each.dash, "n": counts.get(each.label)}
+        for each in styles.values()
+    ]
+
+
+def curves_notes(info: CurvesInfo, shown: int, cells: int) -> str:
     """What a reader must know beside the lines: the band's meaning, what is left out, and why."""
     notes = []
     if info.band != "none" and any(point.band for curve in info.curves for point in curve.points):
@@ -185,6 +194,6 @@ def curves_notes(info: CurvesInfo, cells: int) -> str:
     if info.lost:
         verb = "value is" if info.lost == 1 else "values are"
         notes.append(f"{info.lost} {verb} not finite (diverged) and left out of the means")
-    if cells > len(info.curves) > 0:
-        notes.append(f"{len(info.curves)} of {cells} cells drawn")
+    if cells > shown:
+        notes.append(f"{shown} of {cells} cells drawn")
     return " · ".join(notes)

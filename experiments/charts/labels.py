@@ -17,6 +17,8 @@ COMPONENTS: dict[str, Kind] = {
     "strategy": "strategy",
     "local.optimizer": "optimizer",
 }
+Sources = Mapping[str, str]
+SOURCE = "study"
 SHORT = {"local.optimizer": "optimizer", "local.epochs": "epochs", "local.batch_size": "batch size"}
 PLURALS = {"strategy": "strategies"}
 
@@ -30,12 +32,24 @@ def axis_title(axis: str) -> str:
     return SHORT.get(axis, axis.replace(".", " ").replace("_", " "))
 
 
-def axis_values(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Each axis that varies, the strategy first, with its value in words for every cell."""
+def axis_values(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, dict[str, str]]:
+    """Each axis that varies, the strategy first, with its value in words for every cell.
+
+    `sources` names where each cell comes from. All that varies only between sources is then one axis, called by them:
+    two studies that differ in ten fixed fields are told apart by their names.
+    """
     flat = {cell: flatten(spec) for cell, spec in specs.items()}
     axes = dict.fromkeys(axis_of(path) for path in varying_paths(specs.values()))
-    ordered = sorted(axes, key=lambda axis: axis != "strategy")
-    return {axis: worded(axis, flat) for axis in ordered}
+    found = {axis: worded(axis, flat) for axis in sorted(axes, key=lambda axis: axis != "strategy")}
+    if sources is None or len(set(sources.values())) < 2:
+        return found
+    within = {axis: words for axis, words in found.items() if axis == "strategy" or not follows(words, sources)}
+    return within if len(within) == len(found) else {**within, SOURCE: dict(sources)}
+
+
+def follows(words: Mapping[str, str], sources: Sources) -> bool:
+    """Whether the source alone decides the value."""
+    return len({(sources[cell], word) for cell, word in words.items()}) == len(set(sources.values()))
 
 
 def worded(axis: str, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -53,7 +67,8 @@ def telling_parameters(axis: str, name: str, rows: Sequence[Mapping[str, Any]]) 
     component = load_catalog().components[COMPONENTS[axis]].get(name)
     defaults = component.Params(name=name).model_dump(mode="json") if component else {}
     paths = dict.fromkeys(path for row in rows for path in row if path.startswith(f"{axis}."))
-    return [path for path in paths if {row.get(path) for row in rows} != {defaults.get(path.rsplit(".", 1)[1])}]
+    default = {path: defaults.get(path.rsplit(".", 1)[1]) for path in paths}
+    return [path for path in paths if any(row.get(path, default[path]) != default[path] for row in rows)]
 
 
 def component_text(axis: str, row: Mapping[str, Any], paths: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from experiments.charts.labels import axis_title, axis_values
+from experiments.charts.labels import Sources, axis_title, axis_values
 
 Value = TypeVar("Value")
 
@@ -20,10 +20,13 @@ class PivotInfo(Generic[Value]):
 
 
 def pivot_info(
-    specs: Mapping[str, Mapping[str, Any]], values: Mapping[str, Value], across: str = ""
+    specs: Mapping[str, Mapping[str, Any]],
+    values: Mapping[str, Value],
+    across: str = "",
+    sources: Sources | None = None,
 ) -> PivotInfo[Value]:
     """`across` names an axis; one that does not vary gives way to the last that does."""
-    axes = axis_values(specs)
+    axes = axis_values(specs, sources)
     chosen = across if across in axes else next(reversed(axes), "")
     table: dict[str, dict[str, Value | None]] = {}
     for cell, spec in specs.items():

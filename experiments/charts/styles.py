@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.labels import axis_values
+from experiments.charts.labels import Sources, axis_values
 
 HUES = 8
 DASHES = {
@@ -34,9 +34,11 @@ class Style:
         return DASHES[self.dash]
 
 
-def styles(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, Style]:
+def styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, Style]:
     """A style per cell, from the cells' specs: the first axis gives the hue, all the others the dash."""
-    first, *others = axis_values(specs).items() or [("strategy", {cell: name_of(spec) for cell, spec in specs.items()})]
+    first, *others = axis_values(specs, sources).items() or [
+        ("strategy", {cell: name_of(spec) for cell, spec in specs.items()})
+    ]
     colour = first[1]
     rest = {cell: tuple(words[cell] for _, words in others) for cell in specs}
     hues = strategy_hues(specs, colour) if first[0] == "strategy" else in_order(colour.values())

@@ -17,6 +17,7 @@ SAMPLED_CELLS = 40
 @dataclass(frozen=True)
 class Cell:
     key: str
+    study: int
     spec: dict[str, Any]
     first_run: int
     seeds: int
@@ -35,7 +36,7 @@ def cells_of(*, studies: Sequence[int]) -> list[Cell]:
     )
     rows = {row["cell"]: row for row in counted.order_by("study", "place")}
     specs = dict(Run.objects.filter(pk__in=[row["first"] for row in rows.values()]).values_list("cell", "spec"))
-    return [Cell(key, specs[key], row["first"], row["seeds"], row["done"]) for key, row in rows.items()]
+    return [Cell(key, row["study"], specs[key], row["first"], row["seeds"], row["done"]) for key, row in rows.items()]
 
 
 def measured(cells: Sequence[Cell]) -> list[str]:

@@ -7,7 +7,15 @@ from typing import Any
 
 from django.http import HttpRequest, JsonResponse
 
-from experiments.charts.curves import BANDS, Band, curves_description, curves_figure, curves_info, curves_notes
+from experiments.charts.curves import (
+    BANDS,
+    Band,
+    curves_description,
+    curves_figure,
+    curves_info,
+    curves_legend,
+    curves_notes,
+)
 from experiments.charts.styles import Style
 from experiments.selectors.cells import Cell
 from experiments.selectors.statistics import SeedStatistics
@@ -38,6 +46,7 @@ def curves_answer(
         **curves_figure(info),
         "title": info.metric.text,
         "description": curves_description(info),
-        "notes": curves_notes(info, cells),
+        "legend": curves_legend(info, styles),
+        "notes": curves_notes(info, len(styles), cells),
     }
     return JsonResponse(answer)

@@ -11,7 +11,7 @@ from django.utils.cache import patch_vary_headers
 
 def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, Any]) -> HttpResponse:
     asked_for_part = request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
-    response = render(request, part if asked_for_part else page, context)
+    response = render(request, part if asked_for_part else page, {**context, "live": asked_for_part})
     patch_vary_headers(response, ["HX-Request"])
     return response
 

@@ -1,6 +1,9 @@
 // Draws figures that the server computed. Colours are the theme's custom properties, so one figure serves light and dark.
-const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+// Nothing leaves the lab: the button that uploads a chart to Plotly's cloud is off, and has no address to send to.
+const UNWANTED = ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"];
+const CONFIG = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtonsToRemove: UNWANTED };
 const BAND_OPACITY = 0.18;
+const DASHES = { dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "9 4", longdashdot: "9 3 2 3" };
 
 function theme() {
   const style = getComputedStyle(document.documentElement);
@@ -32,18 +35,29 @@ function axis(own, { line, strong, ink }) {
 function layout(own, colours) {
   return {
     ...own,
-    paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", uirevision: "kept", hovermode: "x unified",
+    paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", uirevision: "kept", hovermode: "x unified", showlegend: false,
     font: { family: colours.font, size: 12, color: colours.ink }, margin: { t: 12, r: 12, b: 40, l: 52 },
-    legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12, color: colours.ink }, maxheight: 0.34 },
     hoverlabel: { bgcolor: colours.panel, bordercolor: colours.strong, font: { color: colours.ink, size: 12 } },
     modebar: { bgcolor: "rgba(0, 0, 0, 0)", color: colours.strong, activecolor: colours.ink },
     xaxis: axis(own?.xaxis, colours), yaxis: axis(own?.yaxis, colours),
   };
 }
 
+// The legend is ours: it wraps, never covers or squeezes the plot, and each entry is a button that hides its line.
+function swatch({ meta, line }) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const stroke = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  for (const [name, value] of Object.entries({ class: "swatch", width: 26, height: 10, "aria-hidden": "true" })) svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ class: `hue-${meta.hue}`, x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": DASHES[line.dash] ?? "" })) stroke.setAttribute(name, value);
+  svg.append(stroke);
+  return svg;
+}
+
 class Chart {
   constructor(figure) {
     this.plot = figure.querySelector(".plot");
+    this.legend = figure.querySelector(".legend");
+    this.hidden = new Set();
     this.words = figure.querySelector(".waiting");
     this.caption = figure.querySelector("figcaption");
     this.url = figure.dataset.figure;
@@ -90,7 +104,33 @@ class Chart {
     this.words.textContent = empty ? "The first curve appears with the first evaluated round." : "";
     this.plot.setAttribute("aria-label", this.answer.description);
     this.caption.textContent = this.answer.notes;
-    window.Plotly.react(this.plot, this.answer.data.map((trace) => painted(trace, colours)), layout(this.answer.layout, colours), CONFIG);
+    this.drawLegend();
+    const traces = this.answer.data.map((trace) => ({ ...painted(trace, colours), visible: !this.hidden.has(trace.legendgroup) }));
+    window.Plotly.react(this.plot, traces, layout(this.answer.layout, colours), CONFIG);
+  }
+
+  drawLegend() {
+    const entries = this.answer.legend;
+    const drawn = JSON.stringify([entries, [...this.hidden]]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    const focused = [...this.legend.children].indexOf(document.activeElement);
+    this.legend.replaceChildren(...(entries.length > 1 ? entries.map((entry) => this.entry(entry)) : []));
+    this.legend.children[focused]?.focus();
+  }
+
+  entry({ label, n, hue, dash }) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.disabled = !n;
+    button.setAttribute("aria-pressed", String(!this.hidden.has(label)));
+    button.title = n ? "Show or hide this line" : "Waits for its first round";
+    button.append(swatch({ meta: { hue }, line: { dash } }), `${label} · ${n ? `n=${n}` : "waits"}`);
+    button.addEventListener("click", () => {
+      if (!this.hidden.delete(label)) this.hidden.add(label);
+      this.draw();
+    });
+    return button;
   }
 }
 

@@ -23,7 +23,8 @@ BLOCK: dict[str, Any] = {
 
 
 def launched(owner: User, name: str = "Two strategies", **changes: Any) -> Study:
-    return study_launch(owner=owner, name=name, blocks=[{**BLOCK, **changes}])
+    """For GPU workers, of which there are none here: only the test touches the runs."""
+    return study_launch(owner=owner, name=name, blocks=[{**BLOCK, **changes}], requires="gpu")
 
 
 def runs_in_order(study: Study) -> list[Run]:

@@ -7,13 +7,20 @@ export function drawBlock({ block, index, total, fields, errors, changed, remove
   const main = fields.filter((field) => field.kind !== "component" && field.main);
   const rest = fields.filter((field) => field.kind !== "component" && !field.main);
   const used = rest.some((field) => read(block, field.path) !== undefined || errors.at(field.path).length > 0);
-  const context = { block, errors, changed };
+  const context = { block, errors, changed, fields };
   return element("section", { class: "panel", "aria-label": `Block ${index + 1}`, "data-block": index },
     element("header", {}, element("h2", {}, `Block ${index + 1}`), total > 1 ? element("button", { type: "button", class: "button small danger", onclick: remove }, "Remove block") : ""),
-    element("div", { class: "editor-rows" }, ...fields.filter((field) => field.kind === "component").map((field) => componentRow(field, context)), seedRow(context)),
+    drawRows(context),
     element("div", { class: "numbers" }, ...main.map((field) => input(field, context))),
-    element("details", { class: "fold-away", open: used, "data-more": index }, element("summary", {}, "More fields"), element("div", { class: "numbers" }, ...rest.map((field) => input(field, context)))),
-    errorList(errors.other(fields.map((field) => field.path).concat("seeds", "seed"))));
+    element("details", { class: "fold-away", open: used, "data-more": index }, element("summary", {}, "More fields"), element("div", { class: "numbers" }, ...rest.map((field) => input(field, context)))));
+}
+
+// Everything but the inputs, so that new errors can be shown while a person types in one.
+export function drawRows(context) {
+  const { errors, fields } = context;
+  const components = fields.filter((field) => field.kind === "component");
+  const other = errors.other(fields.map((field) => field.path).concat("seeds", "seed"));
+  return element("div", { class: "editor-rows" }, ...components.map((field) => componentRow(field, context)), seedRow(context), other.length ? errorList(other) : "");
 }
 
 function row(name, note, values, messages) {
@@ -67,6 +74,6 @@ function input(field, { block, errors, changed }) {
     placeholder: shown(field.default, field), "aria-invalid": messages.length > 0, "aria-describedby": `${id}-note`,
     oninput: () => { write(block, field.path, parse(made.value, field)); changed(null); },
   });
-  const words = [field.description, field.options.length ? field.options.join(" | ") : field.range].filter(Boolean).join(" ");
+  const words = [field.description, field.options.length ? field.options.join(" | ") : field.range].filter(Boolean).join(" ").replaceAll("`", "");
   return element("div", {}, element("label", { for: id }, field.title), made, element("small", { id: `${id}-note` }, words), element("div", { "data-errors-of": field.path }, messages.length ? errorList(messages) : ""));
 }

@@ -1,5 +1,5 @@
 // The grid editor: one state, drawn as a form or as YAML. The server checks every draft; nothing is judged here.
-import { drawBlock } from "./block.js";
+import { drawBlock, drawRows } from "./block.js";
 import { element, errorList } from "./dom.js";
 import { Errors } from "./errors.js";
 import { copy, load } from "./state.js";
@@ -91,7 +91,7 @@ function say(big, small, reused, blocked) {
   if (blocked) button.textContent = "Launch";
 }
 
-// Inputs keep their place and focus: only their messages change. Rows of chips are redrawn when nothing in them has the focus.
+// Inputs keep their place and focus: only their messages change. Rows of chips are drawn anew.
 function showErrors() {
   for (const holder of document.querySelectorAll("[data-errors-of]")) {
     const index = Number(holder.closest("[data-block]").dataset.block);
@@ -100,16 +100,15 @@ function showErrors() {
     holder.parentElement.querySelector("input").setAttribute("aria-invalid", String(messages.length > 0));
   }
   for (const name of ["name", "tags"]) find(`[data-errors=${name}]`).replaceChildren(...errors.at(name).map((message) => element("li", {}, message)));
-  redrawKeepingFocus();
+  for (const panel of document.querySelectorAll("[data-block]")) redrawRows(panel, Number(panel.dataset.block));
 }
 
-function redrawKeepingFocus() {
-  const active = document.activeElement;
-  if (active?.matches("input[data-path]") || document.querySelector("dialog[open]")) return;
-  const block = active?.closest("[data-block]")?.dataset.block;
-  const label = active?.getAttribute("aria-label");
-  draw();
-  if (block && label) [...document.querySelectorAll(`[data-block="${block}"] [aria-label]`)].find((each) => each.getAttribute("aria-label") === label)?.focus();
+function redrawRows(panel, index) {
+  const rows = panel.querySelector(".editor-rows");
+  const label = rows.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+  const fresh = drawRows({ block: study.blocks[index], errors: errors.block(index), changed, fields });
+  rows.replaceWith(fresh);
+  if (label) [...fresh.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === label)?.focus();
 }
 
 function choose(next) {

@@ -11,6 +11,7 @@ from experiments.charts.curves import (
     curves_description,
     curves_figure,
     curves_info,
+    curves_legend,
     curves_notes,
 )
 from experiments.charts.metrics import metric_label
@@ -59,7 +60,7 @@ def test_it_leaves_out_rounds_without_a_finite_value_and_counts_them() -> None:
     info = curves_info(points, STYLES, "loss")
     assert [curve.label for curve in info.curves] == ["fedavg"]
     assert info.lost == 3
-    assert "3 values are not finite (diverged) and left out of the means" in curves_notes(info, 2)
+    assert "3 values are not finite (diverged) and left out of the means" in curves_notes(info, 2, 2)
 
 
 def test_it_tells_how_many_seeds_are_behind_a_curve() -> None:
@@ -104,5 +105,13 @@ def test_it_says_in_words_what_the_chart_shows() -> None:
 
 def test_it_says_how_many_cells_are_drawn_if_not_all() -> None:
     info = curves_info([Point("a", 0, 0.5)], {"a": STYLES["a"]}, "accuracy")
-    assert curves_notes(info, 30) == "1 of 30 cells drawn"
-    assert curves_notes(info, 1) == ""
+    assert curves_notes(info, 1, 30) == "1 of 30 cells drawn"
+    assert curves_notes(info, 1, 1) == ""
+
+
+def test_its_legend_has_every_cell_from_the_start() -> None:
+    info = curves_info([Point("b", 0, 0.5, n=3)], STYLES, "accuracy")
+    assert curves_legend(info, STYLES) == [
+        {"label": "fedavg", "hue": 0, "dash": "solid", "n": None},
+        {"label": "fedprox", "hue": 1, "dash": "dash", "n": "3"},
+    ]

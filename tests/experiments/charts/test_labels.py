@@ -63,3 +63,16 @@ def test_equal_specs_have_no_axes() -> None:
 )
 def test_it_tells_what_a_study_varies(blocks: list[dict[str, Any]], text: str | None) -> None:
     assert axes_text(blocks) == (text or "2 batch sizes × 3 optimizers · 1 seed")
+
+
+def test_what_varies_only_between_studies_is_called_by_their_names() -> None:
+    specs = {
+        "a": spec({"name": "fedavg"}, {"name": "iid"}, rounds=5, clients=3),
+        "b": spec({"name": "fedavg"}, {"name": "shards"}, rounds=5, clients=3),
+        "c": spec({"name": "fedavg"}, {"name": "iid"}, rounds=9, clients=4),
+    }
+    assert axis_values(specs, {"a": "Short", "b": "Short", "c": "Long"}) == {
+        "partition": {"a": "iid", "b": "shards", "c": "iid"},
+        "study": {"a": "Short", "b": "Short", "c": "Long"},
+    }
+    assert list(axis_values(specs, {"a": "Short", "b": "Short", "c": "Short"})) == ["partition", "rounds", "clients"]

@@ -40,9 +40,9 @@ def test_comparing_two_studies_draws_the_cells_of_both(as_owner: Client, study: 
     address = {"study": [study.pk, other.pk], "band": "none"}
     lines = as_owner.get("/compare/figure", address).json()["data"]
     assert [line["name"] for line in lines] == [
-        "fedavg · rounds 2 · n=3",
-        "fedprox · mu 0.1 · rounds 2 · n=1",
-        "fedavg · rounds 5 · n=3",
+        "fedavg · Two strategies · n=3",
+        "fedprox · mu 0.1 · Two strategies · n=1",
+        "fedavg · Longer · n=3",
     ]
     page = as_owner.get("/compare", address).content.decode()
     assert "90.00 ± 10.00" in page

@@ -1,0 +1,71 @@
+"""From the log-in page to a finished study, by mouse and by keyboard, with the curve growing on the way."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from experiments.models import RunState, User
+from tests.e2e.conftest import PASSWORD, NewPage
+from tests.experiments import lab
+
+POINTS = """() => Math.max(0, ...(document.querySelector('.plot').data ?? [])
+    .filter((trace) => trace.name).map((trace) => trace.x.length))"""
+TRAINED = 90_000
+
+
+def points(page: Page) -> int:
+    return int(page.evaluate(POINTS))
+
+
+def wait_for_points(page: Page, count: int) -> None:
+    page.wait_for_function(f"({POINTS})() >= {count}", timeout=TRAINED)
+
+
+def define_a_grid(page: Page) -> None:
+    page.get_by_label("Name", exact=True).fill("Two strategies")
+    page.get_by_role("button", name="Add a value to Strategy").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Strategy").select_option("fedprox")
+    dialog.get_by_label("Mu").fill("0.1")
+    dialog.get_by_role("button", name="Use").click()
+    expect(page.get_by_text("2 cells × 3 seeds")).to_be_visible()
+    page.get_by_role("button", name="Remove seed 2").press("Enter")
+    expect(page.get_by_text("4 runs", exact=True)).to_be_visible()
+
+
+def test_a_wrong_password_is_told_and_a_right_one_opens_the_lab(new_page: NewPage, member: User) -> None:
+    page = new_page()
+    page.goto("/")
+    page.get_by_label("Name").fill("mira")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("The name or the password is wrong")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No studies yet")).to_be_visible()
+
+
+def test_a_grid_is_defined_launched_watched_and_finished(page: Page) -> None:
+    page.keyboard.press("n")
+    define_a_grid(page)
+    page.get_by_label("Rounds", exact=True).fill("80")
+    page.get_by_role("button", name="Launch 4 runs").click()
+    expect(page.get_by_role("heading", name="Two strategies")).to_be_visible()
+    wait_for_points(page, 2)
+    wait_for_points(page, points(page) + 3)
+    expect(page.locator("#study-live .chip.is-study")).to_have_text("done", timeout=TRAINED)
+    expect(page.get_by_text("4 / 4 runs")).to_be_visible()
+    wait_for_points(page, 81)
+    expect(page.get_by_role("button", name="fedprox · mu 0.1 · n=2")).to_be_visible()
+    assert "Test accuracy, %, over rounds 0 to 80" in (page.locator(".plot").get_attribute("aria-label") or "")
+
+
+def test_where_a_proxy_swallows_event_streams_the_page_asks_every_two_seconds(page: Page, member: User) -> None:
+    study = lab.launched(member, "Behind a proxy", clients=5)
+    runs = lab.runs_in_order(study)
+    page.route("**/api/v1/events**", lambda route: route.fulfill(status=204))
+    page.goto(f"/studies/{study.pk}")
+    expect(page.get_by_text("The first curve appears with the first evaluated round.")).to_be_visible()
+    lab.record(runs[0], {"accuracy": [0.1, 0.2, 0.3]}, RunState.DONE)
+    expect(page.get_by_text("1 / 6 runs")).to_be_visible()
+    page.wait_for_function("document.querySelector('.plot').data?.some((trace) => trace.name && trace.x.length === 3)")
