@@ -392,4 +392,60 @@ class Migration(migrations.Migration):
                 name="run_live_hash_once",
             ),
         ),
+        migrations.CreateModel(
+            name="DatasetJob",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("dataset", models.CharField(max_length=100)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("fetch", "Fetch"), ("import", "Import"), ("verify", "Verify")], max_length=16
+                    ),
+                ),
+                ("path", models.TextField(blank=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Queued"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=16,
+                    ),
+                ),
+                ("share", models.FloatField(default=0)),
+                ("text", models.TextField(blank=True)),
+                ("created", models.DateTimeField(auto_now_add=True)),
+                ("started", models.DateTimeField(blank=True, null=True)),
+                ("heartbeat", models.DateTimeField(blank=True, null=True)),
+                ("finished", models.DateTimeField(blank=True, null=True)),
+                (
+                    "person",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-id"],
+                "indexes": [models.Index(fields=["dataset", "-id"], name="dataset_job_latest")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["queued", "running", "done", "failed"])),
+                        name="dataset_job_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["fetch", "import", "verify"])), name="dataset_job_kind_known"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ("queued", "running"))),
+                        fields=("dataset", "path"),
+                        name="dataset_job_active_once",
+                    ),
+                ],
+            },
+        ),
     ]

@@ -1,3 +1,4 @@
+from experiments.models.datasets import DatasetJob, JobKind, JobState
 from experiments.models.metrics import Metric, Round
 from experiments.models.people import Role, User
 from experiments.models.runs import Attempt, Outcome, Run, RunState, Worker
@@ -5,7 +6,10 @@ from experiments.models.studies import Device, Membership, Study
 
 __all__ = [
     "Attempt",
+    "DatasetJob",
     "Device",
+    "JobKind",
+    "JobState",
     "Membership",
     "Metric",
     "Outcome",
