@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["dataset", "model", "partition", "strategy", "optimizer"]
 Shape = tuple[int, ...]
+QUICKLY_MADE = 2_000_000
+"""So many random values are drawn in well under 100 ms."""
 
 
 class Parameters(BaseModel):
@@ -78,6 +80,10 @@ class DatasetFacts:
     def is_image(self) -> bool:
         return len(self.shape) == 3
 
+    @property
+    def values(self) -> int:
+        return (self.train + self.test) * math.prod(self.shape)
+
 
 @dataclass(frozen=True)
 class Arrays:
@@ -123,6 +129,14 @@ class Dataset(Component):
     def available(self, params: Any) -> str | None:
         """None where it can be loaded now, otherwise what to do."""
         return None
+
+    def editions(self) -> list[Any]:
+        """The parameters under which it is listed: one, unless it comes in several sets that are kept apart."""
+        return [self.Params()]
+
+    def loads_at_once(self, params: Any) -> bool:
+        """Whether loading takes milliseconds and no heavy library, as the web server wants it."""
+        return False
 
     def normalisation(self, choice: str) -> Normalisation | None:
         return None if choice == "none" else self.normalisations.get(choice)

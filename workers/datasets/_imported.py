@@ -60,6 +60,9 @@ class ImportedDataset(Dataset):
             return None
         return f"{self.label} is not here yet: run `manage.py datasets import {self.name} PATH` (or fetch) first."
 
+    def loads_at_once(self, params: Any) -> bool:
+        return _cache.manifest_of(self.cache_name(params)) is not None
+
     def load(self, params: Any) -> Arrays:
         name = self.cache_name(params)
         if not (known := _cache.manifest_of(name)):

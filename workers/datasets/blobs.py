@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from workers.component import Arrays, Dataset, DatasetFacts, DatasetParameters
+from workers.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
 from workers.errors import Problem
 from workers.streams import stream
 
@@ -50,12 +49,14 @@ class Blobs(Dataset):
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         yield from super().problems(spec)
-        facts = spec.dataset_facts
-        if (values := (facts.train + facts.test) * math.prod(facts.shape)) > MOST_VALUES:
+        if (values := spec.dataset_facts.values) > MOST_VALUES:
             yield Problem("dataset", f"{values:,} values are more than {MOST_VALUES:,}: fewer samples or smaller ones.")
 
     def facts(self, params: Any) -> DatasetFacts:
         return DatasetFacts(params.shape, params.classes, params.train, params.test)
+
+    def loads_at_once(self, params: Any) -> bool:
+        return self.facts(params).values <= QUICKLY_MADE
 
     def load(self, params: Any) -> Arrays:
         rng = stream(0, "data")

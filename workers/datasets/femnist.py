@@ -40,6 +40,9 @@ class Femnist(ImportedDataset):
     )
     normalisations: ClassVar[dict[str, Normalisation]] = {"iaisy-2024": Normalisation((0.5,), (0.5,))}
 
+    def editions(self) -> list[Any]:
+        return [self.Params(), self.Params(subset="digits")]
+
     def cache_name(self, params: Any) -> str:
         return self.name if params.subset == "all" else DIGITS_CACHE
 

@@ -44,6 +44,10 @@ class Npz(ImportedDataset):
     # What a file may hold at most; before one is imported nothing is known, and `problems` says so.
     published: ClassVar[DatasetFacts] = DatasetFacts((1,), MOST_CLASSES, 2**31, 0)
 
+    def editions(self) -> list[Any]:
+        names = sorted(path.name.removeprefix("npz-") for path in _cache.folder_of("").glob("npz-*"))
+        return [self.Params(file=name) for name in names if _cache.manifest_of(f"npz-{name}")]
+
     def cache_name(self, params: Any) -> str:
         return f"npz-{params.file}"
 

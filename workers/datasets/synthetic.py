@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from workers.component import Arrays, Dataset, DatasetFacts, DatasetParameters
+from workers.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
 from workers.streams import stream
 
 TEST_SHARE = 10
@@ -48,6 +48,9 @@ class Synthetic(Dataset):
 
     def checksum(self, params: Any) -> str:
         return "made-by-parameters"
+
+    def loads_at_once(self, params: Any) -> bool:
+        return self.facts(params).values <= QUICKLY_MADE
 
     def load(self, params: Any) -> Arrays:
         total, test = sizes(params.devices)
