@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from workers.engine.federation import ClientData
-from workers.engine.paths import CohortPath, Path, SequentialPath, chunk_size, threads_given
+from workers.engine.paths import CohortPath, Path, SequentialPath, threads_given
 from workers.engine.rule import ClientStore, LocalRule
 from workers.engine.setup import Setup
 from workers.engine.trainer import Assignment, Trainer
@@ -24,7 +24,7 @@ def make_path(setup: Setup, engine: str) -> Path:
 
 
 def cohort_path(trainer: Trainer) -> Path:
-    return CohortPath(trainer, chunk_size(trainer))
+    return CohortPath(trainer, threads_given())
 
 
 def sequential_path(trainer: Trainer) -> Path:

@@ -11,6 +11,11 @@ GOLDEN = 0x9E3779B97F4A7C15 - WORD
 FIRST, SECOND = 0xBF58476D1CE4E5B9 - WORD, 0x94D049BB133111EB - WORD
 
 
+def step_offset(step: int) -> int:
+    """What sets one local step's key apart from another's, as an int64."""
+    return ((step * (GOLDEN + WORD) + WORD // 2) % WORD) - WORD // 2
+
+
 def shifted(values: torch.Tensor, bits: int) -> torch.Tensor:
     """A logical right shift: torch's own drags the sign along."""
     return (values >> bits) & ((1 << (64 - bits)) - 1)
@@ -46,12 +51,13 @@ class KeyedDropout(nn.Module):
 
 
 def with_keyed_dropout(module: nn.Module) -> list[str]:
-    """Replaces every dropout layer in place; returns the names of their keys."""
+    """Replaces every dropout layer in place (a copy of a module has them replaced already); returns their keys."""
     names: list[str] = []
     for name, child in list(module.named_modules()):
         if isinstance(child, nn.Dropout | nn.Dropout1d | nn.Dropout2d | nn.Dropout3d):
             parent_name, _, own = name.rpartition(".")
             keyed = KeyedDropout(child.p, len(names), channels=not isinstance(child, nn.Dropout))
             setattr(module.get_submodule(parent_name), own, keyed)
+        if isinstance(child, KeyedDropout | nn.Dropout | nn.Dropout1d | nn.Dropout2d | nn.Dropout3d):
             names.append(f"{name}.{KEY}")
     return names

@@ -45,6 +45,8 @@ class Participation:
 
     def parts(self, number: int) -> dict[int, float]:
         """The stragglers of the round, each with the number in [0, 1) that decides how far it gets."""
+        if not self.spec.stragglers:
+            return {}
         able = [client for client in self.cohort(number) if not self.clients[client].shared]
         count = int(self.spec.stragglers * len(able) + 0.5)
         if not count:

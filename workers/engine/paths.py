@@ -1,4 +1,4 @@
-"""The two ways to compute a cohort in process: stacked in chunks, or one client at a time on several threads."""
+"""The two ways to compute a cohort in process: stacks of clients, or one client at a time; both on several threads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from threading import local
 import torch
 
 from workers.engine.federation import ClientData
+from workers.engine.memory import is_heavy, keep_freed_memory, most_clients
 from workers.engine.network import single_gradients, stacked_gradients
 from workers.engine.trainer import Assignment, Outcome, Trainer
-
-MEMORY = 2**30
-"""Bytes that one stack may take, roughly."""
 
 
 class Path(ABC):
@@ -32,68 +30,82 @@ class Path(ABC):
         """Ends its threads."""
 
 
-class CohortPath(Path):
-    name = "cohort"
-
-    def __init__(self, trainer: Trainer, chunk: int) -> None:
-        padded = not trainer.network.has_batch_statistics
-        self.trainer = replace(trainer, gradients=stacked_gradients, padded=padded)
-        self.chunk = chunk
-
-    def train(self, assignment: Assignment) -> list[Outcome]:
-        clients, outcomes = by_work(assignment.clients), []
-        while clients:
-            now, later = clients[: self.chunk], clients[self.chunk :]
-            try:
-                outcomes.append(self.trainer.train(replace(assignment, clients=now)))
-            except (torch.OutOfMemoryError, MemoryError):
-                if len(now) == 1:
-                    raise
-                self.chunk = max(1, len(now) // 2)
-                continue
-            clients = later
-        return outcomes
-
-    def close(self) -> None:
-        """It has no threads of its own."""
-
-
-def by_work(clients: Sequence[ClientData]) -> list[ClientData]:
-    """Neighbours have about the same amount of data, so that a chunk wastes little."""
-    return sorted(clients, key=lambda client: -len(client.train))
-
-
-class SequentialPath(Path):
-    """The reference. Every thread has its own copy of the module and one torch thread; results keep their order."""
-
-    name = "sequential"
+class ThreadedPath(Path):
+    """Works through groups of clients on threads; every thread has a copy of the module and one torch thread."""
 
     def __init__(self, trainer: Trainer, threads: int) -> None:
-        padded = not trainer.network.has_batch_statistics
-        self.trainer = replace(trainer, gradients=single_gradients, padded=padded)
+        keep_freed_memory()
+        self.trainer, self.threads, self.own = trainer, threads, local()
         self.pool = ThreadPoolExecutor(threads, "client", initializer=self.prepare)
-        self.own = local()
 
     def prepare(self) -> None:
         torch.set_num_threads(1)
         self.own.trainer = replace(self.trainer, network=self.trainer.network.twin())
 
     def train(self, assignment: Assignment) -> list[Outcome]:
-        return list(self.pool.map(lambda client: self.train_one(assignment, client), assignment.clients))
+        groups = self.groups(assignment.clients)
+        found = self.pool.map(lambda group: self.train_group(replace(assignment, clients=group)), groups)
+        return [outcome for outcomes in found for outcome in outcomes]
 
-    def train_one(self, assignment: Assignment, client: ClientData) -> Outcome:
+    @abstractmethod
+    def groups(self, clients: Sequence[ClientData]) -> list[list[ClientData]]: ...
+
+    def train_group(self, assignment: Assignment) -> list[Outcome]:
         trainer: Trainer = self.own.trainer
-        return trainer.train(replace(assignment, clients=[client]))
+        return [trainer.train(assignment)]
 
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)
 
 
+class SequentialPath(ThreadedPath):
+    """The reference: one client at a time, computed as plain PyTorch would."""
+
+    name = "sequential"
+
+    def __init__(self, trainer: Trainer, threads: int) -> None:
+        super().__init__(replace(trainer, gradients=single_gradients), threads)
+
+    def groups(self, clients: Sequence[ClientData]) -> list[list[ClientData]]:
+        return [[client] for client in clients]
+
+
+class CohortPath(ThreadedPath):
+    """Stacks of clients. A stack that does not fit into memory is halved, and so are those that follow."""
+
+    name = "cohort"
+
+    def __init__(self, trainer: Trainer, threads: int) -> None:
+        super().__init__(replace(trainer, gradients=stacked_gradients), threads)
+        self.most = most_clients(trainer)
+
+    def groups(self, clients: Sequence[ClientData]) -> list[list[ClientData]]:
+        """Neighbours in size, so that a stack wastes little; as many stacks as threads where the work is worth it."""
+        by_size = sorted(clients, key=lambda client: -len(client.train))
+        streams = self.threads if is_heavy(self.trainer, len(clients)) else 1
+        share = sum(len(client.train) for client in clients) / streams
+        groups: list[list[ClientData]] = [[]]
+        filled = 0
+        for client in by_size:
+            if len(groups[-1]) >= self.most or filled >= share:
+                groups.append([])
+                filled = 0
+            groups[-1].append(client)
+            filled += len(client.train)
+        return groups
+
+    def train_group(self, assignment: Assignment) -> list[Outcome]:
+        try:
+            return super().train_group(assignment)
+        except (torch.OutOfMemoryError, MemoryError):
+            half = len(assignment.clients) // 2
+            if not half:
+                raise
+        self.most = min(self.most, half)
+        parts = (assignment.clients[:half], assignment.clients[half:])
+        return [outcome for part in parts for outcome in self.train_group(replace(assignment, clients=part))]
+
+
 def threads_given() -> int:
+    """TRIBUTARY_THREADS, or as many as torch uses."""
     return int(os.environ.get("TRIBUTARY_THREADS") or torch.get_num_threads())
-
-
-def chunk_size(trainer: Trainer) -> int:
-    values = sum(param.numel() for param in trainer.network.module.parameters())
-    per_client = values * trainer.samples.x.element_size() * (4 + 2 * len(trainer.optimizer.slots))
-    return max(1, MEMORY // max(1, per_client))

@@ -32,9 +32,15 @@ class Setup:
     evaluator: Evaluator
 
 
-def make_setup(spec: RunSpec, device: torch.device, stop: Callable[[], bool] | None = None) -> Setup:
+def make_setup(
+    spec: RunSpec,
+    device: torch.device,
+    stop: Callable[[], bool] | None = None,
+    federation: Federation | None = None,
+) -> Setup:
+    """`federation` replaces the one the spec describes."""
     catalog = load_catalog()
-    federation = make_federation(spec)
+    federation = federation or make_federation(spec)
     network = make_network(spec, device)
     initial = network.initial()
     sizes = {client.index: len(client.train) for client in federation.clients}

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from workers.engine.arrays import Tensors
+from workers.engine.dropout import step_offset
 from workers.engine.federation import ClientData
 from workers.engine.network import Gradients, Network
 from workers.engine.optimizer import StackedOptimizer, State
@@ -22,7 +23,6 @@ from workers.streams import client_keys
 GradientFunction = Callable[
     [Network, Sequence[torch.Tensor], Tensors, torch.Tensor, torch.Tensor, torch.Tensor | None], Gradients
 ]
-STEP_KEY = 0x9E3779B97F4A7C15 - 2**64
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Trainer:
         for batch in schedule.first_epoch():
             rows = batch.rows
             buffers = {name: buffer[rows].clone() for name, buffer in work.buffers.items()}
-            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] - batch.step * STEP_KEY - 1)
+            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + step_offset(-1 - batch.step))
             x, y = self.samples.take(batch.index)
             y = self.rule.targets(work, rows, y)
             _, grads = self.gradients(self.network, [param[rows] for param in at], keyed, x, y, batch.weights)
@@ -174,7 +174,7 @@ class Trainer:
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
         keyed = buffers
         if self.network.keys:
-            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + batch.step * STEP_KEY)
+            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + step_offset(batch.step))
         x, y = self.samples.take(batch.index)
         y = self.rule.targets(work, rows, y)
         losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)
