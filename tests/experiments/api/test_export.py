@@ -16,6 +16,7 @@ from experiments.services.studies import study_launch
 from workers.engine.records import RoundRecord
 
 Block = dict[str, Any]
+MU = {"name": "fedprox", "mu": [0.01, 1.0]}
 
 
 def body_of(path: str, person: User) -> str:
@@ -32,19 +33,19 @@ def body_of(path: str, person: User) -> str:
 
 @pytest.mark.django_db(transaction=True)
 def test_rows_are_tidy_with_a_column_for_each_field_that_varies(owner: User, block: Block, redis_url: str) -> None:
-    study = study_launch(owner=owner, name="Exported", blocks=[{**block, "seeds": [7]}])
+    study = study_launch(owner=owner, name="Exported", blocks=[{**block, "strategy": MU, "seeds": [7]}])
     worker = worker_enlist(name="test@lab", host="lab", device="cpu", threads=1)
     for _ in range(2):
         claim = run_claim(worker=worker)
         assert claim
         rounds_record(claim=claim, records=[RoundRecord(1, {"accuracy": 0.1, "loss": math.nan})])
     header, *rows = csv.reader(StringIO(body_of(f"/api/v1/metrics?study={study.pk}", owner)))
-    assert header == ["run", "study", "cell", "seed", "round", "metric", "value", "strategy", "strategy.mu"]
+    assert header == ["run", "study", "cell", "seed", "round", "metric", "value", "strategy.mu"]
     assert [row[3:] for row in rows] == [
-        ["7", "1", "accuracy", "0.1", "fedavg", ""],
-        ["7", "1", "loss", "nan", "fedavg", ""],
-        ["7", "1", "accuracy", "0.1", "fedprox", "0.1"],
-        ["7", "1", "loss", "nan", "fedprox", "0.1"],
+        ["7", "1", "accuracy", "0.1", "0.01"],
+        ["7", "1", "loss", "nan", "0.01"],
+        ["7", "1", "accuracy", "0.1", "1.0"],
+        ["7", "1", "loss", "nan", "1.0"],
     ]
 
 
