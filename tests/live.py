@@ -39,6 +39,8 @@ class LivePlatform:
             self.stop()
             connection.close()
             call_command("flush", verbosity=0, interactive=False)
+            # Later tests may not touch the database, not even to close what is left open.
+            connection.close()
 
     @property
     def environment(self) -> dict[str, str]:
