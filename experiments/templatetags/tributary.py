@@ -86,6 +86,8 @@ def measured(found: SeedStatistics | None, metric: str) -> str:
 
 @register.filter
 def number(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {number(each)}" for key, each in value.items())
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -6,6 +6,7 @@ let stream = null;
 let clock = null;
 let waiting = null;
 let last = 0;
+let ended = false;
 
 function announce() {
   last = Date.now();
@@ -29,11 +30,24 @@ function open(url) {
   stream = new EventSource(url);
   stream.addEventListener("open", () => { poll(false); tick(); });
   stream.addEventListener("error", () => poll(true));
-  for (const name of ["metric", "state", "study", "refetch"]) stream.addEventListener(name, tick);
+  for (const name of ["metric", "state", "refetch"]) stream.addEventListener(name, tick);
+  stream.addEventListener("study", ({ data }) => (JSON.parse(data).change === "deleted" && url.includes("study=") ? gone() : tick()));
+}
+
+// Somebody deleted the study of this page: what is shown stays readable, and nothing is asked for any more.
+function gone() {
+  ended = true;
+  close();
+  const note = document.createElement("div");
+  note.className = "note warning";
+  note.textContent = "This study was deleted. What you see is the last that this page read.";
+  document.querySelector("[data-notes]").replaceChildren(note);
 }
 
 function close() {
   poll(false);
+  clearTimeout(waiting);
+  waiting = null;
   stream?.close();
   stream = null;
 }
@@ -42,7 +56,7 @@ function close() {
 export function startLive() {
   const url = document.body.dataset.events;
   if (!url) return;
-  const follow = () => (document.hidden ? close() : open(url));
+  const follow = () => (document.hidden || ended ? close() : open(url));
   document.addEventListener("visibilitychange", follow);
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
