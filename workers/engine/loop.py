@@ -25,6 +25,7 @@ from workers.errors import TributaryError
 from workers.spec import RunSpec
 
 OnRound = Callable[[RoundRecord], None]
+ClientValues = dict[int, dict[str, float]]
 
 
 class RoundGrid(Protocol):
@@ -77,26 +78,25 @@ class Loop:
         return self.progress.round >= self.spec.rounds or stops_early(self.spec, self.progress.history)
 
     def advance(self) -> None:
-        """One round. Nothing of `progress` changes until the round is complete."""
-        number, server = self.progress.round + 1, self.method.server
+        """One round. Nothing of progress, strategy and clients changes unless its training is complete."""
+        number, server, old = self.progress.round + 1, self.method.server, self.progress.model
         self.grid.round = number
         times = [perf_counter()]
-        requests = list(server.configure_train(number, record_of(self.progress.model), ConfigRecord(), self.grid))  # type: ignore[arg-type]
-        replies = self.grid.send_and_receive(requests)
+        with self.store.unchanged_on_error():
+            requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
+            replies = self.grid.send_and_receive(requests)
+            refuse_broken(number, replies)
         times.append(perf_counter())
-        refuse_broken(number, replies)
         arrays, _ = server.aggregate_train(number, replies)
-        model = self.progress.model if arrays is None else tensors_of(arrays, device_of(self.progress.model))
+        model = old if arrays is None else tensors_of(arrays, device_of(old))
         times.append(perf_counter())
         clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
-        found = self.evaluated(number, model, list(clients))
+        cohort = tuple(clients)
+        found = self.evaluated(number, model, cohort)
         times.append(perf_counter())
-        for client, values in found.clients.items():
-            clients[client] = {**clients.get(client, {}), **values}
         self.progress.model, self.progress.round = model, number
-        metrics = {**found.metrics, **train_metrics(replies), **traffic(requests, replies), **seconds(times)}
-        cohort = tuple(self.grid.client(reply.metadata.src_node_id) for reply in replies)
-        self.record(RoundRecord(number, metrics, cohort, clients))
+        metrics = {**found.metrics, **train_metrics(clients), **traffic(requests, replies), **seconds(times)}
+        self.record(RoundRecord(number, metrics, cohort, joined(clients, found.clients)))
 
     def evaluated(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
         if number % self.spec.evaluation.every and number != self.spec.rounds:
@@ -140,15 +140,19 @@ def number_of(values: MetricRecord, name: str) -> float:
     return float("nan") if isinstance(value, list) else float(value)
 
 
-def train_metrics(replies: Sequence[Message]) -> dict[str, float]:
+def joined(trained: ClientValues, evaluated: ClientValues) -> ClientValues:
+    everyone = [*trained, *(client for client in evaluated if client not in trained)]
+    return {client: {**trained.get(client, {}), **evaluated.get(client, {})} for client in everyone}
+
+
+def train_metrics(clients: ClientValues) -> dict[str, float]:
     """The clients' losses weighted by samples; `failures` only where there were some."""
-    values = [client_values(reply) for reply in replies]
-    answered = [each for each in values if "failed" not in each]
+    answered = [values for values in clients.values() if "failed" not in values]
     result = {}
     if total := sum(each["samples"] for each in answered):
         result["train_loss"] = sum(each["train_loss"] * each["samples"] for each in answered) / total
-    if len(answered) < len(values):
-        result["failures"] = float(len(values) - len(answered))
+    if len(answered) < len(clients):
+        result["failures"] = float(len(clients) - len(answered))
     return result
 
 

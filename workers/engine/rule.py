@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,16 @@ class ClientStore:
     def model(self, client: int, default: Tensors) -> Tensors:
         kept = self.kept.get(client, {})
         return {name: kept.get(name, value) for name, value in default.items()}
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """A round that breaks off leaves no trace, although some of its clients had finished."""
+        before = {client: dict(tensors) for client, tensors in self.kept.items()}
+        try:
+            yield
+        except BaseException:
+            self.kept = before
+            raise
 
     def forget(self, clients: Iterable[int]) -> None:
         for client in clients:

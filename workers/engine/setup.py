@@ -16,6 +16,7 @@ from workers.engine.network import Network, dtype_of, make_network, stacked_grad
 from workers.engine.participation import Participation
 from workers.engine.rule import ClientStore
 from workers.engine.trainer import Samples, Trainer
+from workers.errors import Problem, SpecError, TributaryError
 from workers.spec import RunSpec
 
 
@@ -42,6 +43,8 @@ def make_setup(
     catalog = load_catalog()
     federation = federation or make_federation(spec)
     network = make_network(spec, device)
+    if network.has_batch_statistics and spec.local.batch_size < 2:
+        raise SpecError([Problem("local.batch_size", "A model with batch statistics needs batches of 2 or more.")])
     initial = network.initial()
     sizes = {client.index: len(client.train) for client in federation.clients}
     context = MethodContext(spec, initial, tuple(network.buffers), sizes)
@@ -74,6 +77,12 @@ def make_setup(
 
 
 def device_named(name: str) -> torch.device:
+    """`auto` is the first GPU, if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise TributaryError(f"The device {name} cannot be used here. Choose auto, cpu or cuda:N.") from error
+    return device
