@@ -17,7 +17,7 @@ def png(pixels: np.ndarray) -> bytes:
     # Each row starts with its filter; 0 is none.
     content = np.hstack([np.zeros((height, 1), np.uint8), rows]).tobytes()
     header = struct.pack(">2I5B", width, height, 8, GREY if pixels.ndim == 2 else COLOUR, 0, 0, 0)
-    chunks = [chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(content, 6)), chunk(b"IEND", b"")]
+    chunks = [chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(content, 3)), chunk(b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 

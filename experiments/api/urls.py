@@ -4,7 +4,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, path
 from ninja import NinjaAPI
 
-from experiments.api import export, lab, runs, studies
+from experiments.api import data, export, lab, runs, studies
 from experiments.api.auth import session
 from experiments.api.errors import add_error_handlers
 from experiments.api.health import health
@@ -19,6 +19,7 @@ api = NinjaAPI(
 api.add_router("/studies", studies.router)
 api.add_router("/runs", runs.router)
 api.add_router("", lab.router)
+api.add_router("", data.router)
 api.add_router("", export.router)
 add_error_handlers(api)
 

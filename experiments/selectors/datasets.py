@@ -1,29 +1,107 @@
-"""Data sets as the catalog knows them: facts without loading anything."""
+"""Data sets for pages, REST and the command line: what is here, how large it is, what is being done about it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from experiments.models import DatasetJob
+from experiments.models.datasets import ACTIVE
+from experiments.selectors.portraits import look_at
 from workers.catalog import load_catalog
 from workers.component import Dataset, DatasetFacts
+from workers.datasets import _cache
+from workers.datasets._imported import ImportedDataset
+from workers.portraits.looks import Look, look_key
 
 
 @dataclass(frozen=True)
-class DatasetRow:
+class Edition:
+    """One set that is kept apart: FEMNIST comes with 62 classes and with digits only, own data as many files."""
+
     dataset: Dataset
+    params: Any
     facts: DatasetFacts
     missing: str | None
     """What to do where it cannot be loaded now."""
+    bytes: int | None
+    checksum: str
+
+    @property
+    def title(self) -> str:
+        extra = self.params.model_dump(exclude={"name", "normalise"}, exclude_defaults=True)
+        return " ".join([self.dataset.name, *(str(value) for value in extra.values())])
 
     @property
     def shape(self) -> str:
         return " × ".join(str(size) for size in self.facts.shape)
 
+    @property
+    def key(self) -> str:
+        return look_key(self.dataset, self.params)
 
-def dataset_rows() -> list[DatasetRow]:
-    return [dataset_row(each) for each in load_catalog().datasets.values()]
+    @property
+    def part(self) -> int | None:
+        """Percent of the published training samples, where only some of them are here."""
+        published = getattr(self.dataset, "published", None)
+        if self.missing or not published or self.dataset.name in ("npz", "femnist"):
+            return None
+        return round(100 * self.facts.train / published.train) if self.facts.train < published.train else None
 
 
-def dataset_row(dataset: Dataset) -> DatasetRow:
-    defaults = dataset.Params(name=dataset.name)
-    return DatasetRow(dataset, dataset.facts(defaults), dataset.available(defaults))
+@dataclass(frozen=True)
+class DatasetRow:
+    dataset: Dataset
+    editions: tuple[Edition, ...]
+    jobs: tuple[DatasetJob, ...]
+    """Those at work, or else the last one if it failed or has just ended."""
+
+    @property
+    def imported(self) -> bool:
+        """Whether it has to be brought here at all."""
+        return isinstance(self.dataset, ImportedDataset)
+
+    @property
+    def fetchable(self) -> bool:
+        return isinstance(self.dataset, ImportedDataset) and bool(self.dataset.originals)
+
+    @property
+    def ready(self) -> bool:
+        return any(not edition.missing for edition in self.editions)
+
+    @property
+    def busy(self) -> bool:
+        return any(job.active for job in self.jobs)
+
+
+def dataset_rows(*, jobs: bool = True) -> list[DatasetRow]:
+    """What is here first, and what was brought before what is made. Without jobs, no database is asked."""
+    found = [row_of(each, jobs) for each in load_catalog().datasets.values()]
+    return sorted(found, key=lambda row: (not row.ready, not row.imported, row.dataset.label.lower()))
+
+
+def row_of(dataset: Dataset, jobs: bool = True) -> DatasetRow:
+    editions = tuple(edition_of(dataset, params) for params in dataset.editions())
+    return DatasetRow(dataset, editions, tuple(jobs_of(dataset.name)) if jobs else ())
+
+
+def edition_of(dataset: Dataset, params: Any) -> Edition:
+    known = _cache.manifest_of(dataset.cache_name(params)) if isinstance(dataset, ImportedDataset) else None
+    return Edition(
+        dataset,
+        params,
+        dataset.facts(params),
+        dataset.available(params),
+        known.bytes if known else None,
+        dataset.checksum(params),
+    )
+
+
+def jobs_of(dataset: str) -> Iterable[DatasetJob]:
+    found = DatasetJob.objects.filter(dataset=dataset).select_related("person")
+    return list(found.filter(state__in=ACTIVE)) or found[:1]
+
+
+def looks(rows: Iterable[DatasetRow]) -> dict[str, Look | None]:
+    return {edition.key: look_at(edition.dataset, edition.params) for row in rows for edition in row.editions}

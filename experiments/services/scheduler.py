@@ -8,6 +8,7 @@ from threading import Event
 from django.db import InterfaceError, OperationalError, connection
 
 from experiments.services.bell import ring
+from experiments.services.dataset_work import DatasetWork
 from experiments.services.fleet import workers_forget
 from experiments.services.locks import Lock, try_session_lock
 from experiments.services.queue import reap
@@ -21,6 +22,7 @@ class Scheduler:
 
     def __init__(self) -> None:
         self.leads = False
+        self.data = DatasetWork()
 
     def run(self, stop: Event) -> None:
         while not stop.wait(TICK_SECONDS):
@@ -30,6 +32,7 @@ class Scheduler:
                 connection.close()
                 self.leads = False
                 logger.warning("The database does not answer, trying again: %s", error)
+        self.data.stop()
 
     def tick(self) -> None:
         self.leads = self.leads or try_session_lock(Lock.SCHEDULER)
@@ -39,3 +42,4 @@ class Scheduler:
             logger.warning("Took %s runs away from silent workers.", lost)
         workers_forget()
         ring()
+        self.data.tick()

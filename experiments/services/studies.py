@@ -13,6 +13,7 @@ from django.db import transaction
 from experiments.live.notify import notify_states, notify_study
 from experiments.models import Device, Membership, Run, RunState, Study, User
 from experiments.services.bell import ring_after_commit
+from experiments.services.data_here import missing_data
 from experiments.services.locks import Lock, lock_in_transaction
 from experiments.services.numbers import plain_text
 from experiments.services.rights import require_launch
@@ -81,6 +82,7 @@ def valid_grid(blocks: Blocks, problems: list[Problem]) -> Grid:
         grid = expand(blocks, limit=settings.MAX_RUNS)
     except SpecError as error:
         raise SpecError([*problems, *error.errors]) from None
+    problems = [*problems, *missing_data(blocks, grid)]
     if problems:
         raise SpecError(problems)
     return grid

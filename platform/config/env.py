@@ -94,6 +94,12 @@ def origins(value: str) -> list[str]:
     return found
 
 
+def origin(value: str) -> str:
+    if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc):
+        raise MalformedError("an address such as http://mirror.example.org/data")
+    return value
+
+
 def address(example: str, *schemes: str) -> Callable[[str], str]:
     def parse(value: str) -> str:
         wanted = MalformedError(f"an address such as {example}")
@@ -149,6 +155,12 @@ ADMIN_PASSWORD = Variable(
 )
 TOUR = Variable("TRIBUTARY_TOUR", flag, "1", "0 leaves out the small study that the first start queues")
 MAX_RUNS = Variable("TRIBUTARY_MAX_RUNS", integer(1, 1_000_000), "10000", "Largest number of runs one study may have")
+MIRROR = Variable(
+    "TRIBUTARY_MIRROR", origin, "", "Address that has the originals of data sets, instead of their publishers", "none"
+)
+MAX_UPLOAD = Variable(
+    "TRIBUTARY_MAX_UPLOAD", integer(1, 1_000_000), "1000", "Largest .npz file an admin may upload, in MB"
+)
 DEVICE = Variable("TRIBUTARY_DEVICE", text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ...")
 THREADS = Variable("TRIBUTARY_THREADS", integer(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads")
 
@@ -167,6 +179,8 @@ VARIABLES: tuple[Variable[Any], ...] = (
     ADMIN_PASSWORD,
     TOUR,
     MAX_RUNS,
+    MIRROR,
+    MAX_UPLOAD,
     DEVICE,
     THREADS,
 )

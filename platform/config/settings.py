@@ -102,6 +102,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
 MAX_RUNS = env.MAX_RUNS.read()
+MAX_UPLOAD = env.MAX_UPLOAD.read() * 1_000_000
+env.MIRROR.read()  # refused here where malformed; compute reads it itself
 
 # Set for each worker process by the supervisor or by the compose file.
 WORKER_DEVICE = env.DEVICE.read()

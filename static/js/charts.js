@@ -152,3 +152,5 @@ export function startCharts() {
   document.body.addEventListener("live", () => charts.forEach((chart) => chart.refresh()));
   document.addEventListener("theme", () => charts.forEach((chart) => chart.draw()));
 }
+
+export { CONFIG, axis, layout, painted, theme };

@@ -25,6 +25,18 @@ def quietly(done: float, what: str) -> None:
     """A progress report that nobody reads."""
 
 
+def rising(report: Report) -> Report:
+    """Never back, whatever a data set's parts say of themselves; the last tenth is for writing."""
+    highest = 0.0
+
+    def tell(share: float, text: str) -> None:
+        nonlocal highest
+        highest = max(highest, share * 0.9)
+        report(highest, text)
+
+    return tell
+
+
 class ImportedDataset(Dataset):
     """`published` are the facts of the whole set; what was imported (perhaps a part) has the say once it is there."""
 
@@ -89,12 +101,32 @@ class ImportedDataset(Dataset):
     def import_from(self, source: Path, report: Report = quietly) -> dict[str, _cache.Manifest]:
         """Parse the originals and put them into the cache, in the place of what was there; by name in the cache."""
         kept: dict[str, _cache.Manifest] = {}
+        tell = rising(report)
         with Originals(source) as originals:
-            for name, arrays in self.parts(originals, report):
+            for name, arrays in self.parts(originals, tell):
                 check(self.label, arrays, self.published.classes)
+                tell(1.0, f"writing {name}")
                 kept[name] = _cache.store(name, arrays, source)
         report(1.0, "done")
         return kept
+
+    def import_path(self, path: str, report: Report = quietly) -> dict[str, _cache.Manifest]:
+        """From where a person says; what the file system refuses is told in words."""
+        try:
+            return self.import_from(Path(path).expanduser(), report)
+        except OSError as error:
+            raise DatasetError(f"{error.filename or path} cannot be read: {error.strerror or error}.") from None
+
+    def manifests(self) -> dict[str, _cache.Manifest]:
+        """What is in the cache, of each edition, by name there."""
+        names = [self.cache_name(params) for params in self.editions()]
+        return {name: known for name in names if (known := _cache.manifest_of(name))}
+
+    def verify(self) -> list[str]:
+        """Hashes every file of every edition that is here; what is wrong, in words."""
+        if not (known := self.manifests()):
+            return [str(self.available(self.Params()))]
+        return [problem for name, manifest in known.items() for problem in _cache.verify(name, manifest)]
 
     def fetch(self, report: Report = quietly) -> dict[str, _cache.Manifest]:
         """The publisher's files, then the importer. What came of a fetch that broke off is used by the next one."""

@@ -1,18 +1,32 @@
-"""`python -m workers.portraits < spec.json`: makes one portrait in a process of its own and says how that went."""
+"""`python -m workers.portraits`: makes one portrait, or one look at a data set, in a process of its own.
+
+Takes `{"spec": {...}}` or `{"dataset": {"name": ...}}` as JSON and answers `{}`, or `{"error": what to do}`.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
+from workers.catalog import load_catalog
 from workers.errors import TributaryError
 from workers.portraits.holdings import holding_spec
+from workers.portraits.looks import make_look
 from workers.portraits.store import make_portrait
+
+
+def made(wanted: dict[str, Any]) -> None:
+    if "spec" in wanted:
+        make_portrait(holding_spec(wanted["spec"]))
+    else:
+        dataset = load_catalog().datasets[wanted["dataset"]["name"]]
+        make_look(dataset, dataset.Params.model_validate(wanted["dataset"]))
 
 
 def main() -> None:
     try:
-        make_portrait(holding_spec(json.load(sys.stdin)))
+        made(json.load(sys.stdin))
     except TributaryError as error:
         json.dump({"error": str(error)}, sys.stdout)
     else:

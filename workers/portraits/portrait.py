@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workers.portraits.holdings import Holdings
+from workers.portraits.pictures import shown_clients
 
 DRAWN = 300
 """Clients whose classes are kept one by one; of more, so many at even distances."""
@@ -38,6 +39,8 @@ class Portrait:
     counts: tuple[tuple[int, ...], ...]
     shared: int | None
     """Samples in the shared data set, where there is one."""
+    pictured: tuple[int, ...]
+    """The clients whose samples are shown as pictures, a row each."""
     warnings: tuple[str, ...]
 
     @property
@@ -66,6 +69,7 @@ def portrait_info(holdings: Holdings) -> Portrait:
         clients=tuple(holdings.clients[row].index for row in rows),
         counts=tuple(tuple(table[row].tolist()) for row in rows),
         shared=pool,
+        pictured=tuple(client.index for client in shown_clients(holdings.clients)) if facts.is_image else (),
         warnings=tuple(warnings(holdings, table, pool)),
     )
 

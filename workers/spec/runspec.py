@@ -24,6 +24,12 @@ CONFIG = ConfigDict(
 )
 
 
+EVERYTHING_SHARED = (
+    "At ratio 1 everything is shared and no client holds anything out to evaluate on: take a lower ratio, or evaluate "
+    "on the server with a data set that has a test set."
+)
+
+
 def choice_of(kind: Kind) -> Any:
     """A union of all components of that kind, told apart by `name`."""
     members = [component.Params for component in load_catalog().components[kind].values()]
@@ -194,5 +200,7 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
         yield Problem("clients", f"{spec.client_count} clients, but only {facts.train} training samples.")
     if spec.cohort is not None and spec.client_count and spec.cohort > spec.client_count:
         yield Problem("cohort", f"{spec.cohort} clients per round, but only {spec.client_count} clients.")
+    if spec.hybrid.ratio == 1 and (spec.evaluation.on == "clients" or not facts.test):
+        yield Problem("hybrid.ratio", EVERYTHING_SHARED)
     if spec.evaluation.held_out + spec.evaluation.validation >= 1:
         yield Problem("evaluation.validation", "Held-out and validation parts leave nothing to train on.")

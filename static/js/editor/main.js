@@ -68,6 +68,7 @@ function show(answer) {
   const beside = tab === "yaml" ? answer.errors.map(({ path, message }) => (path === "yaml" ? message : `${path}: ${message}`)) : errors.outside();
   find("[data-errors=rest]").replaceChildren(...beside.map((message) => element("li", {}, message)));
   summarise(answer);
+  document.dispatchEvent(new CustomEvent("study", { detail: study }));
 }
 
 function summarise({ plan, errors: found }) {

@@ -1,0 +1,67 @@
+import signal
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from experiments.models import DatasetJob, JobKind
+from experiments.services import dataset_jobs
+from workers.datasets._imported import ImportedDataset
+from workers.errors import DatasetError, TributaryError
+
+PAUSE = 0.4
+
+
+class Command(BaseCommand):
+    help = "Carries out one data-set job; started by the scheduler."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("job", type=int)
+
+    def handle(self, *_: Any, job: int, **__: Any) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        found = DatasetJob.objects.get(pk=job)
+        try:
+            text = carried_out(found)
+        except SystemExit:
+            dataset_jobs.job_release(job=job)
+        except TributaryError as error:
+            dataset_jobs.job_fail(job=job, reason=error.detail)
+        except MemoryError:
+            dataset_jobs.job_fail(job=job, reason="The server has not enough memory for this data set.")
+        except Exception as error:
+            dataset_jobs.job_fail(job=job, reason=f"This is a fault of ours: {type(error).__name__}: {error}")
+            raise
+        else:
+            dataset_jobs.job_finish(job=job, text=text)
+
+
+def carried_out(job: DatasetJob) -> str:
+    """What is told when it is done."""
+    dataset = dataset_jobs.importable(job.dataset)
+    if job.kind == JobKind.VERIFY:
+        return verified(dataset)
+    report = Throttle(job.pk)
+    kept = dataset.fetch(report) if job.kind == JobKind.FETCH else dataset.import_path(job.path, report)
+    return "; ".join(f"{each.train:,} training and {each.test:,} test samples" for each in kept.values())
+
+
+def verified(dataset: ImportedDataset) -> str:
+    if problems := dataset.verify():
+        raise DatasetError(" ".join(problems))
+    return "Every file is what was written."
+
+
+class Throttle:
+    """Writes progress to the database, at most every so often."""
+
+    def __init__(self, job: int) -> None:
+        self.job, self.last = job, 0.0
+
+    def __call__(self, share: float, text: str) -> None:
+        if time.monotonic() - self.last > PAUSE:
+            self.last = time.monotonic()
+            dataset_jobs.job_progress(job=self.job, share=share, text=text)

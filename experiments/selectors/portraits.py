@@ -1,0 +1,62 @@
+"""Portraits and looks for pages: from the cache, made here where that is quick, otherwise in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from workers.component import Dataset
+from workers.errors import TributaryError
+from workers.home import ROOT
+from workers.portraits import store
+from workers.portraits.holdings import relevant
+from workers.portraits.looks import Look, kept_look, look_key, make_look
+from workers.portraits.portrait import Portrait
+from workers.spec import RunSpec
+
+PATIENCE = 60
+
+
+class PortraitError(TributaryError):
+    """What cannot be drawn, and why."""
+
+
+def portrait_of(spec: RunSpec) -> Portrait:
+    if kept := store.kept_portrait(store.key_of(spec)):
+        return kept
+    if store.is_quick(spec):
+        return store.make_portrait(spec)
+    make_apart({"spec": relevant(spec)})
+    if made := store.kept_portrait(store.key_of(spec)):
+        return made
+    raise PortraitError("The picture could not be kept. Is there room on the disk?")
+
+
+def look_at(dataset: Dataset, params: Any, *, wait: bool = False) -> Look | None:
+    """None where it is not there, or takes longer and nobody waits for it."""
+    if dataset.available(params):
+        return None
+    if kept := kept_look(look_key(dataset, params)):
+        return kept
+    if dataset.loads_at_once(params):
+        return make_look(dataset, params)
+    if wait:
+        make_apart({"dataset": params.model_dump(mode="json")})
+    return kept_look(look_key(dataset, params))
+
+
+def make_apart(wanted: dict[str, Any]) -> None:
+    command = [sys.executable, "-m", "workers.portraits"]
+    try:
+        done = subprocess.run(
+            command, input=json.dumps(wanted), capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=True
+        )
+    except subprocess.TimeoutExpired:
+        raise PortraitError(f"This picture takes longer than {PATIENCE} s: take fewer clients or samples.") from None
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise PortraitError(f"The picture could not be made: {last}") from None
+    if reason := json.loads(done.stdout).get("error"):
+        raise PortraitError(reason)

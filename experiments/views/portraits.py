@@ -1,0 +1,113 @@
+"""What clients hold: as JSON for the editor, a study and a run, and their sample pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from experiments.charts.labels import axis_values
+from experiments.charts.portrait import (
+    client_name,
+    portrait_description,
+    portrait_facts,
+    portrait_figure,
+    portrait_notes,
+)
+from experiments.models import Run, Study
+from experiments.selectors.portraits import portrait_of
+from workers.errors import TributaryError
+from workers.portraits.holdings import choices, holding_spec, relevant
+from workers.portraits.portrait import Portrait
+from workers.portraits.store import kept_pictures, key_of
+from workers.spec import RunSpec
+
+LATER = "private, max-age=31536000, immutable"
+NOTHING_VALID = "The picture appears when the study has no problems in its data set, partition and clients."
+
+
+@require_POST
+def draft_portrait(request: HttpRequest) -> JsonResponse:
+    """For blocks as they are being written; `of` chooses among the different federations they describe."""
+    try:
+        asked = json.loads(request.body)
+        blocks, chosen = asked.get("blocks"), asked.get("of")
+    except (ValueError, AttributeError):
+        blocks, chosen = None, None
+    return answer(choices(blocks), chosen)
+
+
+def study_portrait(request: HttpRequest, pk: int) -> JsonResponse:
+    study = get_object_or_404(Study, pk=pk)
+    return answer(choices(study.blocks), request.GET.get("of"))
+
+
+def run_portrait(request: HttpRequest, pk: int) -> JsonResponse:
+    run = get_object_or_404(Run, pk=pk)
+    try:
+        return answer([holding_spec(run.spec)], None)
+    except TributaryError as error:
+        return JsonResponse({"problem": str(error), "options": []})
+
+
+def answer(specs: Sequence[RunSpec], chosen: Any) -> JsonResponse:
+    if not specs:
+        return JsonResponse({"problem": NOTHING_VALID, "options": []})
+    named = dict(zip(titles(specs), specs, strict=True))
+    title = chosen if chosen in named else next(iter(named))
+    options = {"options": list(named), "chosen": title}
+    try:
+        return JsonResponse({**options, **drawn(named[title])})
+    except TributaryError as error:
+        return JsonResponse({**options, "problem": str(error)})
+
+
+def drawn(spec: RunSpec) -> dict[str, Any]:
+    portrait = portrait_of(spec)
+    return {
+        "figure": portrait_figure(portrait),
+        "description": portrait_description(portrait),
+        "notes": portrait_notes(portrait),
+        "facts": [asdict(fact) for fact in portrait_facts(portrait)],
+        "warnings": list(portrait.warnings),
+        "pictures": pictures_of(spec, portrait),
+    }
+
+
+def pictures_of(spec: RunSpec, portrait: Portrait) -> dict[str, Any] | None:
+    if not portrait.pictured:
+        return None
+    noise = f", with their noise (sigma {spec.feature_noise:g})" if spec.feature_noise else ""
+    return {
+        "url": reverse("portrait-pictures", args=[key_of(spec)]),
+        "rows": [client_name(client) for client in portrait.pictured],
+        "words": f"Samples of some clients{noise}",
+    }
+
+
+def titles(specs: Sequence[RunSpec]) -> list[str]:
+    """What tells the federations apart, or the partition's name where there is only one."""
+    cells = {str(place): relevant(spec) for place, spec in enumerate(specs)}
+    axes = axis_values(cells)
+    axes.pop("seed", None)
+    found = [" · ".join(words[cell] for words in axes.values()) for cell in cells]
+    telling = all(found) and len(set(found)) == len(found)
+    return found if telling else [numbered(place, specs) for place in range(len(specs))]
+
+
+def numbered(place: int, specs: Sequence[RunSpec]) -> str:
+    name = specs[place].partition.name
+    return name if len(specs) == 1 else f"{place + 1}: {name}"
+
+
+def portrait_pictures(request: HttpRequest, key: str) -> HttpResponse:
+    found = kept_pictures(key) if len(key) == 64 and key.isalnum() else None
+    if found is None:
+        raise Http404
+    return HttpResponse(found, content_type="image/png", headers={"Cache-Control": LATER})
