@@ -5,7 +5,7 @@ because `Strategy.start` cannot go on from a checkpoint. Which grid is behind it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter
@@ -87,15 +87,18 @@ class Loop:
             replies = self.grid.send_and_receive(requests)
             refuse_broken(number, replies)
         times.append(perf_counter())
-        arrays, _ = server.aggregate_train(number, replies)
+        arrays, reported = server.aggregate_train(number, replies)
         model = old if arrays is None else tensors_of(arrays, device_of(old))
-        times.append(perf_counter())
         clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
+        if self.method.exchange is not None:
+            self.method.exchange(self.store, [client for client, values in clients.items() if "failed" not in values])
+        times.append(perf_counter())
         cohort = tuple(clients)
         found = self.evaluated(number, model, cohort)
         times.append(perf_counter())
         self.progress.model, self.progress.round = model, number
         metrics = {**found.metrics, **train_metrics(clients), **traffic(requests, replies), **seconds(times)}
+        add_reported(metrics, reported or {})
         self.record(RoundRecord(number, metrics, cohort, joined(clients, found.clients)))
 
     def evaluated(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
@@ -166,6 +169,13 @@ def traffic(requests: Sequence[Message], replies: Sequence[Message]) -> dict[str
         "bytes_down": float(sum(sizes[id(request.content)] for request in requests)),
         "bytes_peer": 0.0,
     }
+
+
+def add_reported(metrics: dict[str, float], reported: Mapping[str, object]) -> None:
+    """A strategy's own metrics have a dot in their name; its bytes add to those of the messages."""
+    for name, value in reported.items():
+        if isinstance(value, int | float) and (name.startswith("bytes_") or "." in name):
+            metrics[name] = metrics[name] + value if name.startswith("bytes_") else float(value)
 
 
 def seconds(times: Sequence[float]) -> dict[str, float]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flwr.serverapp.strategy import Strategy
 
 from workers.engine.arrays import Tensors
-from workers.engine.rule import LocalRule
+from workers.engine.rule import ClientStore, LocalRule
 
 if TYPE_CHECKING:
     from workers.spec import RunSpec
@@ -34,6 +34,8 @@ class Method:
 
     `pooled`: all data in one client. `personal`: a client is evaluated with the model it keeps itself.
     `cycle`: rounds for which a cohort stays together (the first round is a cycle of its own).
+    `exchange`: what clients hand to each other once the server has seen their replies; it gets what they keep, and
+    those that answered, in the order of their replies.
     """
 
     server: Strategy
@@ -41,6 +43,7 @@ class Method:
     pooled: bool = False
     personal: bool = False
     cycle: int = 1
+    exchange: Callable[[ClientStore, Sequence[int]], None] | None = None
 
     def cohort_round(self, number: int) -> int:
         """The round whose draw decides who takes part in that round."""

@@ -40,6 +40,16 @@ class Network:
         result: torch.Tensor = functional_call(self.module, (params, buffers), (x,))
         return result
 
+    def scores(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
+        """Logits [clients, samples, classes] of a stack in evaluation mode: running statistics, no dropout."""
+        self.module.eval()
+        try:
+            return self.stacked(
+                {name: model[name] for name in self.parameters}, {name: model[name] for name in self.buffers}, x
+            )
+        finally:
+            self.module.train()
+
     def initial(self) -> Tensors:
         found = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
         return {name: found[name].detach().clone() for name in [*self.parameters, *self.buffers]}

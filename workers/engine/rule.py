@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from workers.engine.optimizer import StackedOptimizer
 from workers.engine.schedule import Rows
 
 CLIENT_PREFIX = "client/"
+Part = Literal["train", "validation"]
 
 
 class ClientStore:
@@ -69,7 +70,8 @@ class LocalWork:
 
     `anchor` is the server's model (`was_sent`: the clients really got it now), `params` and `buffers` are the
     clients' own, updated in place. `received` has further records of the server by name. `full_gradient` computes
-    each client's gradient at the anchor over all its samples. `rule` is free for the local rule.
+    each client's gradient at the anchor over all its samples; `mean_loss` the loss of each row of a stacked model on
+    that part of its client's samples, and how many these are. `rule` is free for the local rule.
     """
 
     round: int
@@ -85,6 +87,7 @@ class LocalWork:
     optimizer: StackedOptimizer
     was_sent: bool
     full_gradient: Callable[[], Tensors]
+    mean_loss: Callable[[Part, Tensors], tuple[torch.Tensor, torch.Tensor]]
     dropout_keys: torch.Tensor
     rule: dict[str, Any] = field(default_factory=dict)
 
@@ -111,6 +114,8 @@ class LocalRule:
     """Plain local training. A strategy overrides what differs; state between rounds goes into `work.store`."""
 
     changes_gradients: bool = False
+    full_batch: bool = False
+    """One step along the gradient over all samples of a client, in place of epochs of batches."""
 
     def start(self, work: LocalWork) -> None:
         """Before the first step; may change `work.params` in place."""

@@ -22,7 +22,8 @@ class Averaging(FedAvg):
     """Flower's FedAvg with every node the grid offers (the run's own stream has drawn them) and a faster mean.
 
     Subclasses override `combine`; tensors in `state` are saved in checkpoints. `virtual`, where set, is the model
-    that is evaluated in place of the global one.
+    that is evaluated in place of the global one. What `combine` puts into `reported` becomes part of the round's
+    metrics: names with a dot as they are, bytes that travel outside the messages added to those that are counted.
     """
 
     def __init__(self, context: MethodContext) -> None:
@@ -31,6 +32,7 @@ class Averaging(FedAvg):
         self.state: Tensors = {}
         self.sent: Tensors = {}
         self.virtual: Tensors | None = None
+        self.reported: dict[str, float] = {}
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -50,8 +52,10 @@ class Averaging(FedAvg):
         contents = [reply.content for reply in replies if not reply.has_error()]
         if not contents:
             return None, None
+        self.reported = {}
         new = self.combine(server_round, contents)
-        return (None if new is None else record_of(new)), mean_metrics(contents)
+        metrics = MetricRecord({**mean_metrics(contents), **self.reported})
+        return (None if new is None else record_of(new)), metrics
 
     def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors | None:
         """The new global model; None keeps the old one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,10 @@ import torch
 from workers.engine.arrays import Tensors
 from workers.engine.dropout import step_offset
 from workers.engine.federation import ClientData
+from workers.engine.losses import mean_losses
 from workers.engine.network import Gradients, Network
 from workers.engine.optimizer import StackedOptimizer, State
-from workers.engine.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork
+from workers.engine.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part
 from workers.engine.schedule import Batch, Schedule
 from workers.errors import StopRequested
 from workers.spec import RunSpec
@@ -128,6 +129,7 @@ class Trainer:
             optimizer=self.optimizer,
             was_sent=assignment.was_sent,
             full_gradient=lambda: self.full_gradient(work, schedule),
+            mean_loss=lambda part, model: self.mean_loss(work, clients, part, model),
             dropout_keys=self.dropout_keys(clients, assignment.round),
         )
         return work
@@ -140,31 +142,68 @@ class Trainer:
         """All steps; returns the sum of each client's losses over its steps."""
         params = list(work.params.values())
         state = self.optimizer.new_state(params)
+        if self.rule.full_batch:
+            return self.full_batch_step(work, params, state, schedule).cpu()
         losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
-        for batch in schedule.batches():
+        for batch in self.paced(work, schedule.batches()):
+            losses[batch.rows] += self.step(work, params, state, batch)
+        return losses.cpu()
+
+    def paced(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches that are wanted, asking before each whether to stop."""
+        for batch in batches:
             if self.most_steps is not None and batch.step >= self.most_steps:
                 break
             if self.stop is not None and self.stop():
                 raise StopRequested(f"Stopped in round {work.round}, at local step {batch.step + 1}.")
-            losses[batch.rows] += self.step(work, params, state, batch)
-        return losses.cpu()
+            yield batch
 
     def full_gradient(self, work: LocalWork, schedule: Schedule) -> Tensors:
         """Each client's gradient at the anchor over all its samples; batch statistics stay as they are."""
         at = [repeated(work.anchor[name], len(work.clients)) for name in self.network.parameters]
+        scratch = {name: buffer.clone() for name, buffer in work.buffers.items()}
+        _, grads = self.whole_pass(work, schedule, at, scratch)
+        return dict(zip(self.network.parameters, grads, strict=True))
+
+    def full_batch_step(
+        self, work: LocalWork, params: list[torch.Tensor], state: State, schedule: Schedule
+    ) -> torch.Tensor:
+        losses, grads = self.whole_pass(work, schedule, params, work.buffers)
+        self.optimizer.update(params, grads, state, 1)
+        work.steps = work.steps.clamp(max=1)
+        return losses
+
+    def whole_pass(
+        self, work: LocalWork, schedule: Schedule, at: list[torch.Tensor], buffers: Tensors
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Losses and gradients there over all samples of each client, batch after batch; `buffers` see every batch."""
         total = [torch.zeros_like(param) for param in at]
         sizes = torch.tensor(work.samples, dtype=self.samples.x.dtype, device=self.samples.x.device)
-        for batch in schedule.first_epoch():
+        sums = torch.zeros_like(sizes)
+        for batch in self.paced(work, schedule.first_epoch()):
             rows = batch.rows
-            buffers = {name: buffer[rows].clone() for name, buffer in work.buffers.items()}
-            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + step_offset(-1 - batch.step))
+            own = {name: buffer[rows] for name, buffer in buffers.items()}
+            keyed = self.network.with_keys(own, work.dropout_keys[rows] + step_offset(-1 - batch.step))
             x, y = self.samples.take(batch.index)
             y = self.rule.targets(work, rows, y)
-            _, grads = self.gradients(self.network, [param[rows] for param in at], keyed, x, y, batch.weights)
+            losses, grads = self.gradients(self.network, [param[rows] for param in at], keyed, x, y, batch.weights)
             shares = batch.counts.to(sizes) / sizes[rows]
+            sums[rows] += losses * shares
             for sum_, gradient in zip(total, grads, strict=True):
                 sum_[rows] += gradient * shares.view(-1, *[1] * (gradient.ndim - 1))
-        return dict(zip(self.network.parameters, total, strict=True))
+            if not isinstance(rows, slice):
+                put_back(list(buffers.values()), list(own.values()), rows)
+        return sums, total
+
+    def mean_loss(
+        self, work: LocalWork, clients: Sequence[ClientData], part: Part, model: Tensors
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        def take(rows: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            x, y = self.samples.take(index)
+            return x, self.rule.targets(work, rows, y)
+
+        parts = [client.train if part == "train" else client.validation for client in clients]
+        return mean_losses(self.network, model, parts, take, self.spec.local.batch_size)
 
     def step(self, work: LocalWork, params: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
         """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
