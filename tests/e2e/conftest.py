@@ -50,10 +50,15 @@ def member(live_platform: LivePlatform, django_db_blocker: DjangoDbBlocker) -> U
         return User.objects.create_user("mira", password=PASSWORD, role="member")
 
 
+def expected(message: ConsoleMessage) -> bool:
+    """Chromium reports every refusal: a launch with problems, and a last look at a study that was deleted meanwhile."""
+    refused, gone = "422 (Unprocessable Entity)" in message.text, "404 (Not Found)" in message.text
+    return refused or (gone and "/studies/" in message.location["url"])
+
+
 def watch(page: Page, complaints: list[str]) -> None:
     def hear(message: ConsoleMessage) -> None:
-        # Chromium reports each refusal of the server; a refused launch is what a test asks for.
-        if message.type == "error" and "422 (Unprocessable Entity)" not in message.text:
+        if message.type == "error" and not expected(message):
             complaints.append(message.text)
 
     page.on("console", hear)

@@ -45,7 +45,9 @@ def study(member: User, django_db_blocker: object) -> Study:
 
 def line_colour(page: Page) -> str:
     page.wait_for_selector(".plot .scatterlayer .js-line")
-    return str(page.evaluate("document.querySelector('.plot').data.find((trace) => trace.name).line.color"))
+    return str(
+        page.evaluate("document.querySelector('[data-figure] .plot').data.find((trace) => trace.name).line.color")
+    )
 
 
 def test_no_page_pulls_in_the_engine(live_platform: LivePlatform, study: Study) -> None:
@@ -106,7 +108,9 @@ def test_a_line_is_hidden_by_its_legend_entry(member_page: NewPage, study: Study
     entry = page.get_by_role("button", name="fedavg · n=3")
     entry.press("Enter")
     expect(entry).to_have_attribute("aria-pressed", "false")
-    traces = page.evaluate("document.querySelector('.plot').data.map((trace) => [trace.name, trace.visible])")
+    traces = page.evaluate(
+        "document.querySelector('[data-figure] .plot').data.map((trace) => [trace.name, trace.visible])"
+    )
     assert [name for name, visible in traces if name and visible] == ["fedprox · mu 0.1 · n=3"]
 
 

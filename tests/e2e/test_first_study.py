@@ -5,10 +5,11 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from experiments.models import RunState, User
+from experiments.services.study_changes import study_delete
 from tests.e2e.conftest import PASSWORD, NewPage
 from tests.experiments import lab
 
-POINTS = """() => Math.max(0, ...(document.querySelector('.plot').data ?? [])
+POINTS = """() => Math.max(0, ...(document.querySelector('[data-figure] .plot').data ?? [])
     .filter((trace) => trace.name).map((trace) => trace.x.length))"""
 TRAINED = 90_000
 
@@ -57,7 +58,9 @@ def test_a_grid_is_defined_launched_watched_and_finished(page: Page) -> None:
     expect(page.get_by_text("4 / 4 runs")).to_be_visible()
     wait_for_points(page, 81)
     expect(page.get_by_role("button", name="fedprox · mu 0.1 · n=2")).to_be_visible()
-    assert "Test accuracy, %, over rounds 0 to 80" in (page.locator(".plot").get_attribute("aria-label") or "")
+    assert "Test accuracy, %, over rounds 0 to 80" in (
+        page.locator("[data-figure] .plot").get_attribute("aria-label") or ""
+    )
 
 
 def test_where_a_proxy_swallows_event_streams_the_page_asks_every_two_seconds(page: Page, member: User) -> None:
@@ -68,4 +71,15 @@ def test_where_a_proxy_swallows_event_streams_the_page_asks_every_two_seconds(pa
     expect(page.get_by_text("The first curve appears with the first evaluated round.")).to_be_visible()
     lab.record(runs[0], {"accuracy": [0.1, 0.2, 0.3]}, RunState.DONE)
     expect(page.get_by_text("1 / 6 runs")).to_be_visible()
-    page.wait_for_function("document.querySelector('.plot').data?.some((trace) => trace.name && trace.x.length === 3)")
+    page.wait_for_function(
+        "document.querySelector('[data-figure] .plot').data?.some((trace) => trace.name && trace.x.length === 3)"
+    )
+
+
+def test_readers_of_a_study_are_told_when_somebody_deletes_it(page: Page, member: User) -> None:
+    study = lab.launched(member, "Soon gone", clients=6)
+    with page.expect_request("**/api/v1/events?study=*"):
+        page.goto(f"/studies/{study.pk}")
+    expect(page.get_by_text("The first curve appears with the first evaluated round.")).to_be_visible()
+    study_delete(study=study, actor=member)
+    expect(page.get_by_text("This study was deleted.")).to_be_visible()

@@ -1,7 +1,7 @@
 // Draws one block: a row of chips per component, seeds, and inputs for everything else. Each change goes to `changed`.
 import { element, errorList, freshId } from "./dom.js";
 import { askComponent } from "./dialog.js";
-import { parse, read, seedsOf, shown, valuesOf, write, writeSeeds } from "./state.js";
+import { parse, read, seedsOf, shown, size, valuesOf, write, writeSeeds } from "./state.js";
 
 export function drawBlock({ block, index, total, fields, errors, changed, remove }) {
   const main = fields.filter((field) => field.kind !== "component" && field.main);
@@ -52,7 +52,7 @@ function componentRow(field, { block, errors, changed }) {
 }
 
 function note(field, values) {
-  if (values.length > 1) return `${values.length} values`;
+  if (size(values) > 1) return `${size(values)} values`;
   return field.options.find((option) => option.name === values[0]?.name)?.hint ?? "";
 }
 

@@ -38,7 +38,7 @@ function parameter(each, chosen) {
   const id = freshId("parameter");
   const value = chosen[each.path];
   const input = element("input", { id, name: each.path, autocomplete: "off", placeholder: shown(each.default), value: value === undefined ? "" : shown(value) });
-  const notes = [each.description, each.options.length ? each.options.join(" | ") : each.range, "Commas make an axis."].filter(Boolean).join(" ").replaceAll("`", "");
+  const notes = [each.description, each.options.length ? each.options.join(" | ") : each.range && `${each.range}.`, "Commas make an axis."].filter(Boolean).join(" ").replaceAll("`", "");
   return element("div", {}, element("label", { for: id }, each.title), input, element("small", {}, notes));
 }
 

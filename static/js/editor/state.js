@@ -37,6 +37,13 @@ export function writeSeeds(block, seeds) {
   block.seeds = seeds;
 }
 
+// How many values an axis has: lists add up, the fields of a mapping multiply.
+export function size(value) {
+  if (Array.isArray(value)) return value.reduce((sum, each) => sum + (Array.isArray(each) ? 1 : size(each)), 0);
+  if (value && typeof value === "object") return Object.values(value).reduce((product, each) => product * size(each), 1);
+  return 1;
+}
+
 export function copy(value) {
   return JSON.parse(JSON.stringify(value));
 }
