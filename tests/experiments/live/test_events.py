@@ -126,7 +126,8 @@ def test_open_streams_cost_no_database_connection_each(web: LivePlatform, claim:
         readers = [each.__enter__() for each in streams]
         for reader in readers:
             next_event(reader)
-        assert connections() == alone
+        # Requests that are just ending hold one for a moment, so the count may be off by a few; ten streams would show.
+        assert abs(connections() - alone) <= 2
         record(claim, 0)
         assert {next_event(reader)["round"] for reader in readers} == {0}
         for each in streams:
