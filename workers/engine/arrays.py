@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from flwr.app import Array, ArrayRecord, RecordDict
 
+from workers.engine.names import OBSERVED
+
 Tensors = dict[str, torch.Tensor]
 
-OBSERVED = "observed"
-"""Name of records that the simulation looks at but that nobody would send: not counted as traffic."""
 SCALAR_BYTES = 8
 NUMPY_STYPE = "numpy.ndarray"
 
@@ -48,6 +48,10 @@ class TensorArray(Array):
         np.save(buffer, self.numpy(), allow_pickle=False)
         return buffer.getvalue()
 
+    def deflate(self) -> bytes:
+        """As Flower's own class: a receiver knows no other."""
+        return Array(self.numpy()).deflate()
+
     def numpy(self) -> np.ndarray:
         """The tensor's own memory where it is on the CPU: for reading."""
         return self.tensor.detach().cpu().numpy()
@@ -60,7 +64,8 @@ def record_of(tensors: Mapping[str, torch.Tensor], row: int | None = None) -> Ar
     return record
 
 
-def tensors_of(record: ArrayRecord, device: torch.device | str = "cpu") -> Tensors:
+def tensors_of(record: ArrayRecord, device: torch.device | None = None) -> Tensors:
+    """As they are, or on that device."""
     return {name: tensor_of(array).to(device) for name, array in record.items()}
 
 
@@ -69,11 +74,11 @@ def tensor_of(array: Array) -> torch.Tensor:
 
 
 def bytes_of(content: RecordDict) -> int:
-    """What really would be sent: every array's values and eight bytes a scalar."""
+    """What really would be sent: every array's values and eight bytes a scalar. An observed model is never sent."""
+    if OBSERVED in content:
+        return 0
     total = 0
-    for name, record in content.items():
-        if name == OBSERVED:
-            continue
+    for record in content.values():
         if isinstance(record, ArrayRecord):
             total += sum(map(array_bytes, record.values()))
         else:
@@ -101,11 +106,13 @@ def weighted_mean(records: Sequence[ArrayRecord], weights: Sequence[float], name
 
 
 def weighted_sum(arrays: Sequence[Array], weights: Sequence[float]) -> torch.Tensor:
-    total: torch.Tensor | None = None
-    for stack, factors in by_stack(arrays, weights):
-        part = torch.tensordot(factors, stack, dims=1)
-        total = part if total is None else total + part
-    assert total is not None
+    stacks = by_stack(arrays, weights)
+    total = torch.zeros_like(stacks[0][0][0])
+    for stack, factors in stacks:
+        if len(stack) == 1:
+            total.add_(stack[0], alpha=float(factors[0]))
+        else:
+            total += torch.tensordot(factors, stack, dims=1)
     return total
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Protocol
 
+import torch
 from flwr.app import ConfigRecord, Message, MetricRecord
 
 from workers.engine.arrays import Tensors, bytes_of, record_of, tensors_of
@@ -122,8 +123,8 @@ def refuse_broken(number: int, replies: Sequence[Message]) -> None:
             raise TributaryError(f"Round {number} failed on a client:\n{reply.error.reason}")
 
 
-def device_of(model: Tensors) -> str:
-    return str(next(iter(model.values())).device)
+def device_of(model: Tensors) -> torch.device:
+    return next(iter(model.values())).device
 
 
 def client_values(reply: Message) -> dict[str, float]:

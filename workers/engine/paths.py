@@ -78,11 +78,12 @@ class CohortPath(ThreadedPath):
     def __init__(self, trainer: Trainer, threads: int) -> None:
         super().__init__(replace(trainer, gradients=stacked_gradients), threads)
         self.most = most_clients(trainer)
+        self.on_cpu = trainer.samples.x.device.type == "cpu"
 
     def groups(self, clients: Sequence[ClientData]) -> list[list[ClientData]]:
         """Neighbours in size, so that a stack wastes little; as many stacks as threads where the work is worth it."""
         by_size = sorted(clients, key=lambda client: -len(client.train))
-        streams = self.threads if is_heavy(self.trainer, len(clients)) else 1
+        streams = self.threads if self.on_cpu and is_heavy(self.trainer, len(clients)) else 1
         share = sum(len(client.train) for client in clients) / streams
         groups: list[list[ClientData]] = [[]]
         filled = 0

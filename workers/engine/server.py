@@ -29,6 +29,7 @@ class Averaging(FedAvg):
     def __init__(self, context: MethodContext) -> None:
         super().__init__(min_train_nodes=1, min_evaluate_nodes=1, min_available_nodes=1)
         self.buffers = context.buffers
+        self.device = next(iter(context.initial.values())).device
         self.state: Tensors = {}
         self.sent: Tensors = {}
         self.virtual: Tensors | None = None
@@ -68,7 +69,7 @@ class Averaging(FedAvg):
         return mean_of([array_record(reply, name) for reply in replies], weights)
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.state = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+        self.state = {name: torch.from_numpy(np.array(array)).to(self.device) for name, array in arrays.items()}
 
 
 def array_record(content: RecordDict, name: str) -> ArrayRecord:

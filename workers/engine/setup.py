@@ -41,6 +41,8 @@ def make_setup(
 ) -> Setup:
     """`federation` replaces the one the spec describes."""
     catalog = load_catalog()
+    if device.type == "cuda":  # the same spec is to give the same bits
+        torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     federation = federation or make_federation(spec)
     network = make_network(spec, device)
     if network.has_batch_statistics and spec.local.batch_size < 2:

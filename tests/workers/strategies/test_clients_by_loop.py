@@ -1,0 +1,165 @@
+"""Whole runs against an independent, straightforward implementation: plain loops, no engine, float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.workers.engine.tiny import curve, distance, tiny
+from workers.engine import simulate
+from workers.engine.federation import Federation, make_federation
+from workers.engine.records import Result
+from workers.spec import parse_run
+
+ROUNDS, STEPS, LR = 3, 4, 0.3
+
+
+def spec_of(strategy: dict[str, Any], **optimizer: Any) -> dict[str, Any]:
+    """Full batches, so that local training is plain gradient descent; all clients, all rounds."""
+    local = {"epochs": STEPS, "batch_size": 10_000, "optimizer": {"name": "sgd", "lr": LR, **optimizer}}
+    return tiny(strategy=strategy, cohort=None, rounds=ROUNDS, local=local)
+
+
+def gradient(federation: Federation, client: int, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of softmax regression with mean cross-entropy."""
+    chosen = federation.clients[client].train
+    x, y = federation.x[chosen].astype(np.float64), federation.y[chosen]
+    scores = x @ w.T + b
+    p = np.exp(scores - scores.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    p[np.arange(len(y)), y] -= 1
+    return p.T @ x / len(y), p.mean(0)
+
+
+class Reference:
+    """Gradient descent on every client, with a correction per client and the usual weighted mean."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.federation = make_federation(parse_run(spec))
+        start = simulate({**spec, "rounds": 1, "local": {**spec["local"], "optimizer": {"name": "sgd", "lr": 1e-300}}})
+        self.model = [start.parameters["1.weight"].copy(), start.parameters["1.bias"].copy()]
+        sizes = np.array([len(client.train) for client in self.federation.clients], dtype=float)
+        self.shares = sizes / sizes.sum()
+
+    def gradient(self, client: int, model: list[np.ndarray]) -> list[np.ndarray]:
+        return list(gradient(self.federation, client, *model))
+
+    def mean(self, models: list[list[np.ndarray]]) -> list[np.ndarray]:
+        return [sum(s * m[i] for s, m in zip(self.shares, models, strict=True)) for i in range(2)]  # type: ignore[misc]
+
+
+def check(result: Result, reference: Reference) -> None:
+    np.testing.assert_allclose(result.parameters["1.weight"], reference.model[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result.parameters["1.bias"], reference.model[1], rtol=0, atol=1e-12)
+
+
+def test_fedprox_holds_clients_near_the_global_model() -> None:
+    spec = spec_of({"name": "fedprox", "mu": 0.7})
+    reference = Reference(spec)
+    for _ in range(ROUNDS):
+        models = []
+        for client in range(5):
+            own = [value.copy() for value in reference.model]
+            for _ in range(STEPS):
+                grads = reference.gradient(client, own)
+                own = [v - LR * (g + 0.7 * (v - a)) for v, g, a in zip(own, grads, reference.model, strict=True)]
+            models.append(own)
+        reference.model = reference.mean(models)
+
+    check(simulate(spec), reference)
+
+
+@pytest.mark.parametrize("option", [1, 2])
+def test_scaffold_corrects_every_gradient(option: int) -> None:
+    spec = spec_of({"name": "scaffold", "option": option})
+    reference = Reference(spec)
+    zero = [np.zeros_like(value) for value in reference.model]
+    server, variates = zero, [zero for _ in range(5)]
+    for _ in range(ROUNDS):
+        models, changes = [], []
+        for client in range(5):
+            own = [value.copy() for value in reference.model]
+            for _ in range(STEPS):
+                grads = reference.gradient(client, own)
+                own = [v - LR * (g - ci + c) for v, g, ci, c in zip(own, grads, variates[client], server, strict=True)]
+            if option == 1:
+                new = reference.gradient(client, reference.model)
+            else:
+                new = [
+                    ci - c + (x - y) / (STEPS * LR)
+                    for ci, c, x, y in zip(variates[client], server, reference.model, own, strict=True)
+                ]
+            changes.append([n - o for n, o in zip(new, variates[client], strict=True)])
+            variates[client] = new
+            models.append(own)
+        reference.model = reference.mean(models)
+        server = [c + d for c, d in zip(server, reference.mean(changes), strict=True)]
+
+    check(simulate(spec), reference)
+
+
+def test_scaffold_with_momentum_converges_instead_of_growing() -> None:
+    result = simulate({**spec_of({"name": "scaffold"}, momentum=0.9), "rounds": 40})
+
+    losses = curve(result, "train_loss")
+    assert losses[-1] < losses[0]
+    assert all(np.isfinite(losses))
+    assert max(np.abs(value).max() for value in result.parameters.values()) < 100
+
+
+def test_local_only_never_exchanges_anything() -> None:
+    spec = {**spec_of({"name": "local-only"}), "evaluation": {"on": "server"}}
+    reference = Reference(spec)
+    accuracies = []
+    for client in range(5):
+        own = [value.copy() for value in reference.model]
+        for _ in range(ROUNDS * STEPS):
+            own = [v - LR * g for v, g in zip(own, reference.gradient(client, own), strict=True)]
+        test_x, test_y = reference.federation.test_x.astype(np.float64), reference.federation.test_y
+        accuracies.append(float(np.mean((test_x @ own[0].T + own[1]).argmax(1) == test_y)))
+
+    last = simulate(spec).history[-1]
+
+    assert [last.clients[client]["accuracy"] for client in range(5)] == pytest.approx(accuracies)
+    assert last.metrics["accuracy"] == pytest.approx(np.mean(accuracies))
+    assert (last.metrics["bytes_up"], last.metrics["bytes_down"]) == (0, 0)
+
+
+def test_identities_between_strategies() -> None:
+    plain = simulate(spec_of({"name": "fedavg"}))
+
+    for same in (
+        {"name": "fedprox", "mu": 0.0},
+        {"name": "fedavgm", "server_momentum": 0.0},
+        {"name": "fednova"},
+    ):
+        assert distance(plain, simulate(spec_of(same))) < 1e-13, same
+    first = {**spec_of({"name": "scaffold"}), "rounds": 1}
+    assert distance(simulate(first), simulate({**first, "strategy": {"name": "fedavg"}})) < 1e-14
+
+
+def test_centralised_is_fedavg_with_one_client() -> None:
+    one = {**spec_of({"name": "fedavg"}), "clients": 1, "partition": {"name": "iid"}}
+    many = spec_of({"name": "centralised"})
+
+    result = simulate(many)
+
+    assert distance(result, simulate(one)) < 1e-12
+    assert [record.cohort for record in result.history] == [(), (0,), (0,), (0,)]
+    assert sum(curve(result, "bytes_up")) == 0
+
+
+def test_fedavg_every_sends_only_where_it_averages() -> None:
+    result = simulate({**tiny(strategy={"name": "fedavg", "every": 3}), "rounds": 7})
+
+    model = 3 * 15 * 8
+    assert [up > 0 for up in curve(result, "bytes_up")] == [False, True, False, False, True, False, False, True]
+    assert [down > model for down in curve(result, "bytes_down")] == [
+        *(False, True, True, False, False, True, False, False)
+    ]
+    cohorts = [record.cohort for record in result.history[1:]]
+    assert cohorts[1] == cohorts[2] == cohorts[3]
+    assert cohorts[4] == cohorts[5] == cohorts[6]
+    assert len(set(curve(result, "loss"))) == 8
