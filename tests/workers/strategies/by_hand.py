@@ -36,8 +36,8 @@ class Server:
     def __init__(self, strategy: dict[str, Any], start: dict[str, torch.Tensor], **context: Any) -> None:
         enter_process()
         spec = parse_run(tiny(strategy=strategy))
-        self.method: Method = load_catalog().strategies[spec.strategy.name].build(
-            spec.strategy, MethodContext(spec, start, **context)
+        self.method: Method = (
+            load_catalog().strategies[spec.strategy.name].build(spec.strategy, MethodContext(spec, start, **context))
         )
         self.model, self.number = start, 0
         self.requests: list[Message] = []
