@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from workers.component import Parameters, Strategy
+from workers.errors import Problem
+
+if TYPE_CHECKING:
+    from workers.engine.method import Method, MethodContext
+    from workers.spec import RunSpec
+
+
+class KrumParameters(Parameters):
+    malicious: int = Field(0, ge=0)
+    """How many of a round's clients may send anything at all; a cohort needs 2 * malicious + 3 clients."""
+
+
+def too_many_malicious(spec: RunSpec) -> Iterable[Problem]:
+    """Krum's guarantee holds for 2f + 2 < n only."""
+    malicious: int = spec.strategy.model_dump()["malicious"]
+    least = 2 * malicious + 3
+    if malicious and spec.cohort_size < least:
+        yield Problem(
+            "strategy.malicious",
+            f"To bear {malicious} malicious clients a round needs {least} or more; it has {spec.cohort_size}.",
+        )
+
+
+class Krum(Strategy):
+    """Takes one client's model as it is, the one that lies closest to its neighbours, where FedAvg takes the mean.
+
+    score(i) = the sum of ||w_i - w_j||^2 over the n - f - 2 models j nearest to i, with n clients of which f =
+    `malicious` may send anything; w <- the w_i with the lowest score. Flower's `Krum` computes the same, but its
+    distances take in batch statistics and counts of batches, and here they are over parameters alone.
+    """
+
+    name = "krum"
+    label = "Krum"
+    paper = "Blanchard et al.: Machine Learning with Adversaries: Byzantine Tolerant Gradient Descent, NeurIPS 2017"
+    Params = KrumParameters
+
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        yield from too_many_malicious(spec)
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.method import Method
+        from workers.strategies._krum import Krum as Server
+
+        return Method(Server(context, params.malicious, keep=1))
