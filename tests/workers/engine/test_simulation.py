@@ -169,10 +169,19 @@ def test_a_stopped_run_goes_on_and_ends_bit_equal(strategy: str, path: str, tmp_
     options = {"every": 3} if strategy == "fedavg" else {}
     spec = tiny(strategy={"name": strategy, **options}, rounds=6, engine=path, precision="float32")
     whole = simulate(spec)
+    seen: list[RoundRecord] = []
     polls = count()
 
+    def second_step_after_round_three() -> bool:
+        return len(seen) > 3 and next(polls) == 1
+
     with pytest.raises(StopRequested):
-        simulate(spec, checkpoint=CheckpointPolicy(tmp_path, every=2), stop=lambda: next(polls) > 40)
+        simulate(
+            spec,
+            checkpoint=CheckpointPolicy(tmp_path, every=2),
+            on_round=seen.append,
+            stop=second_step_after_round_three,
+        )
     policy = CheckpointPolicy(tmp_path, every=2, resume=checkpoints_in(tmp_path))
     resumed = simulate({**spec, "engine": "auto"}, checkpoint=policy)
 
