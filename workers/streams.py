@@ -21,7 +21,9 @@ WHOLE_FEDERATION = 2**32 - 1
 def stream(seed: int, purpose: Purpose, *, client: int | None = None, round: int = 0) -> np.random.Generator:  # noqa: A002
     """The generator of that key; `client=None` is the stream of the federation as a whole."""
     owner = WHOLE_FEDERATION if client is None else client
-    return np.random.Generator(np.random.Philox(key=[seed * MOST_PURPOSES + PURPOSES[purpose], owner << 32 | round]))
+    # as a plain list a number beyond int64 would turn the key into floats, which lose the round
+    key = np.array([seed * MOST_PURPOSES + PURPOSES[purpose], owner << 32 | round], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
 
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -27,6 +27,10 @@ def test_each_part_of_the_key_gives_other_draws() -> None:
     assert len({generator.integers(2**63) for generator in keys}) == 6
 
 
+def test_the_federations_own_streams_differ_from_round_to_round() -> None:
+    assert len({stream(0, "sampling", round=number).integers(2**63) for number in range(100)}) == 100
+
+
 def test_new_purposes_fit_without_touching_existing_streams() -> None:
     assert len(PURPOSES) <= MOST_PURPOSES == 64
     assert PURPOSES["partition"] == 0
