@@ -1,0 +1,120 @@
+"""Clients that swap whole models between averages."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from flwr.app import RecordDict
+
+from workers.engine.arrays import Tensors, array_bytes, tensor_of
+from workers.engine.method import MethodContext
+from workers.engine.names import ARRAYS, OBSERVED
+from workers.engine.rule import ClientStore, LocalWork
+from workers.engine.server import array_record, weights_of
+from workers.strategies._fedavg import KeepBetween, Periodic, averages
+from workers.strategies._pairing import Pairs, greedy_pairs, minimum_pairs, pair_count, random_pairs
+from workers.strategies._similarity import similarities
+from workers.streams import stream
+
+
+def swaps(number: int, h1: int, h2: int) -> bool:
+    """Round r is step r - 1: each h1 steps, except where the step averages."""
+    return averages(number, h1) and not averages(number, h1 * h2)
+
+
+class Swapping(Periodic):
+    """Averages each h1 * h2 rounds, swaps models each h1 rounds between.
+
+    What is evaluated is the mean of all models, each with the weight of the client that holds it after the swap.
+    """
+
+    swapped_as = OBSERVED
+
+    def __init__(self, context: MethodContext, h1: int, h2: int, swap_share: float) -> None:
+        super().__init__(context, h1 * h2)
+        self.h1, self.h2, self.swap_share, self.seed = h1, h2, swap_share, context.spec.seed
+        self.pairs: Pairs = []
+
+    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors | None:
+        self.pairs = []
+        if swaps(server_round, self.h1, self.h2):
+            self.swap(server_round, replies)
+            self.virtual, result = self.mean_with(replies, self.held(weights_of(replies)), self.swapped_as), None
+        else:
+            result = super().combine(server_round, replies)
+        self.reported["fedswap.swaps"] = float(len(self.pairs))
+        return result
+
+    def swap(self, server_round: int, replies: Sequence[RecordDict]) -> None:
+        rng = stream(self.seed, "strategy", round=server_round)
+        self.pairs = self.chosen(replies, pair_count(len(replies), self.swap_share), rng)
+        model = sum(map(array_bytes, array_record(replies[0], self.swapped_as).values()))
+        self.count_bytes(2 * len(self.pairs) * model)
+
+    def held(self, weights: Sequence[float]) -> list[float]:
+        """What each client's model weighs once another holds it."""
+        result = list(weights)
+        for one, other in self.pairs:
+            result[one], result[other] = weights[other], weights[one]
+        return result
+
+    def exchange(self, store: ClientStore, clients: Sequence[int]) -> None:
+        for one, other in self.pairs:
+            first, second = clients[one], clients[other]
+            store.kept[first], store.kept[second] = store.kept[second], store.kept[first]
+
+    @abstractmethod
+    def chosen(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs: ...
+
+    @abstractmethod
+    def count_bytes(self, swapped: int) -> None: ...
+
+
+class RandomSwapping(Swapping):
+    """Clients hand their models to each other."""
+
+    def chosen(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs:
+        return random_pairs(len(replies), count, rng)
+
+    def count_bytes(self, swapped: int) -> None:
+        self.reported["bytes_peer"] = float(swapped)
+
+
+class SimilaritySwapping(Swapping):
+    """All models go to the server, which compares them and sends those that are swapped back."""
+
+    swapped_as = ARRAYS
+
+    def __init__(
+        self, context: MethodContext, h1: int, h2: int, swap_share: float, *, pairing: str, similarity: str
+    ) -> None:
+        super().__init__(context, h1, h2, swap_share)
+        self.pairing, self.similarity = pairing, similarity
+
+    def chosen(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs:
+        if not count:
+            return []
+        records = [array_record(reply, ARRAYS) for reply in replies]
+        names = [name for name in records[0] if name not in self.buffers and len(records[0][name].shape) > 1]
+        stacks = {name: torch.stack([tensor_of(record[name]) for record in records]) for name in names}
+        found = np.nan_to_num(similarities(stacks, self.sent, self.similarity).numpy(), nan=np.inf)
+        return greedy_pairs(found, count, rng) if self.pairing == "greedy" else minimum_pairs(found, count)
+
+    def count_bytes(self, swapped: int) -> None:
+        self.reported["bytes_down"] = float(swapped)
+
+
+class KeepOrSend(KeepBetween):
+    """Keeps the model between averages, and where `through_server` sends it to be swapped."""
+
+    def __init__(self, h1: int, h2: int, *, through_server: bool) -> None:
+        super().__init__(h1 * h2)
+        self.h1, self.h2, self.through_server = h1, h2, through_server
+
+    def reply_name(self, work: LocalWork) -> str:
+        if self.through_server and swaps(work.round, self.h1, self.h2):
+            return ARRAYS
+        return super().reply_name(work)
