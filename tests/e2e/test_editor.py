@@ -32,6 +32,8 @@ def test_a_study_without_a_name_is_sent_back_to_its_name(page: Page) -> None:
     page.get_by_role("button", name="Launch 3 runs").click()
     expect(page.get_by_text("A study needs a name.")).to_be_visible()
     expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    page.keyboard.type("Rivers")
+    expect(page.get_by_text("A study needs a name.")).to_be_hidden()
 
 
 def test_form_and_yaml_show_the_same_study(page: Page) -> None:

@@ -112,28 +112,40 @@ function redrawRows(panel, index) {
   if (label) [...fresh.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === label)?.focus();
 }
 
-function choose(next) {
+function view(next) {
   tab = next;
   for (const each of document.querySelectorAll("[data-tab]")) each.setAttribute("aria-pressed", String(each.dataset.tab === tab));
   for (const each of document.querySelectorAll("[data-view]")) each.hidden = each.dataset.view !== tab;
   if (tab === "form") draw();
-  ask();
 }
 
+// What was typed last counts, so the draft is checked once more before it is launched.
 async function launch() {
+  clearTimeout(timer);
+  await ask();
+  if (button.disabled) return;
+  const words = button.textContent;
   button.disabled = true;
   button.textContent = "Launching…";
   const response = await post(root.dataset.launch, { study }).catch(() => null);
   const answer = await response?.json().catch(() => null);
   if (response?.ok) return location.assign(answer.url);
-  errors = new Errors(answer?.errors ?? [{ path: "", message: "The server did not answer. Nothing was launched: try again." }]);
-  find("[data-errors=rest]").replaceChildren(...errors.outside().map((message) => element("li", {}, message)));
-  if (tab === "form") showErrors();
-  if (errors.at("name").length) { choose("form"); find("#name").focus(); }
+  refuse(answer?.errors ?? [{ path: "", message: "The server did not answer. Nothing was launched: try again." }]);
   button.disabled = false;
-  button.textContent = "Launch";
+  button.textContent = words;
 }
 
+function refuse(found) {
+  errors = new Errors(found);
+  find("[data-errors=rest]").replaceChildren(...errors.outside().map((message) => element("li", {}, message)));
+  const nameless = errors.at("name").length > 0;
+  if (nameless) view("form");
+  if (tab === "form") showErrors();
+  if (nameless) find("#name").focus();
+}
+
+// What a person typed before this script was there is kept.
+study.name = find("#name").value || study.name;
 find("#name").addEventListener("input", (event) => { study.name = event.target.value; check(); });
 find("#tags").addEventListener("input", (event) => {
   study.tags = event.target.value.split(",").map((tag) => tag.trim()).filter(Boolean);
@@ -142,6 +154,6 @@ find("#tags").addEventListener("input", (event) => {
 find("[data-add-block]").addEventListener("click", () => { study.blocks.push(copy(study.blocks.at(-1))); changed(null, true); });
 text.addEventListener("input", check);
 button.addEventListener("click", launch);
-for (const each of document.querySelectorAll("[data-tab]")) each.addEventListener("click", () => choose(each.dataset.tab));
+for (const each of document.querySelectorAll("[data-tab]")) each.addEventListener("click", () => { view(each.dataset.tab); ask(); });
 draw();
 ask();

@@ -1,0 +1,45 @@
+"""A lab brings its data here, and sees what the clients of a study would hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.experiments.originals import write_mnist
+
+
+def test_a_folder_is_imported_with_progress_and_then_drawn_in_the_editor(page: Page, tmp_path: Path) -> None:
+    folder = write_mnist(tmp_path / "mnist", train=400, test=50)
+    page.goto("/data-sets")
+    mnist = page.locator("#dataset-mnist")
+    expect(mnist).to_contain_text("not here yet")
+    mnist.get_by_text("Import MNIST …").click()
+    mnist.get_by_label("Folder or archive").fill(str(tmp_path / "nowhere"))
+    mnist.get_by_role("button", name="Import MNIST from there").click()
+    expect(page.get_by_text("nowhere does not exist on the server.")).to_be_visible()
+    mnist.get_by_text("Import MNIST …").click()
+    mnist.get_by_label("Folder or archive").fill(str(folder))
+    mnist.get_by_role("button", name="Import MNIST from there").click()
+    expect(mnist.locator("progress")).to_be_visible()
+    expect(mnist).to_contain_text("400 training and 50 test samples")
+    expect(mnist.get_by_role("img", name="Samples of MNIST")).to_be_visible()
+    expect(mnist.get_by_role("img", name="Training samples by class, from 40 to 40")).to_be_visible()
+    see_it_in_the_editor(page)
+
+
+def see_it_in_the_editor(page: Page) -> None:
+    page.goto("/studies/new")
+    held = page.get_by_role("region", name="What the clients hold")
+    expect(held.locator(".plot .scatterlayer .trace")).to_have_count(1)
+    expect(held).to_contain_text("this partition is IID in its labels")
+    page.get_by_role("button", name="YAML").click()
+    text = page.get_by_label("Study as YAML", exact=True)
+    page.wait_for_function("document.getElementById('yaml').value.includes('partition: {name: iid}')")
+    changed = text.input_value().replace("{name: digits}", "{name: mnist}").replace("mlp-50", "logistic")
+    text.fill(changed.replace("{name: iid}", "[{name: shards}, {name: iid}]"))
+    expect(held.get_by_label("Federation").locator("option")).to_have_text(["shards", "iid"])
+    expect(held).to_contain_text(re.compile(r"Samples\s*400"))
+    expect(held).not_to_contain_text("IID in its labels")
+    expect(held.get_by_role("img", name="Samples of some clients")).to_be_visible()
