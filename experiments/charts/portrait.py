@@ -142,10 +142,11 @@ def portrait_facts(portrait: Portrait) -> list[Fact]:
     told = f"mean over {portrait.pairs:,} pairs; 0 is alike, 1 nothing in common"
     own = len(portrait.sizes) - (portrait.shared is not None)
     shared = f" + 1 shared ({portrait.shared:,} samples)" if portrait.shared is not None else ""
+    uneven = len(set(portrait.sizes)) > 1
     return [
         Fact("Clients", f"{own:,}{shared}"),
         Fact("Samples", f"{portrait.samples:,}", "held by all clients together"),
-        Fact("Samples a client", spread(portrait.sizes), "smallest – median – largest"),
+        Fact("Samples a client", spread(portrait.sizes), "smallest – median – largest" if uneven else "each"),
         Fact("Classes a client", spread(portrait.held), f"of {len(portrait.classes)}"),
         Fact("Label entropy", f"{portrait.mean_entropy:.2f} bits", f"mean; {portrait.most_entropy:.2f} at most"),
         Fact("Jensen–Shannon distance", distance, told if portrait.pairs else "needs two clients"),
@@ -163,7 +164,7 @@ def portrait_notes(portrait: Portrait) -> str:
     if len(portrait.clients) <= BUBBLES:
         notes.append("Area: samples of that class")
     else:
-        notes.append("Darker: more of the client's samples are of that class")
+        notes.append("Stronger colour: more of the client's samples are of that class")
     if len(portrait.sizes) > DRAWN:
         notes.append(f"{len(portrait.clients):,} of {len(portrait.sizes):,} clients drawn, numbers are of all")
     if len(portrait.sizes) > EVERY_PAIR:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from experiments.models import DatasetJob
 from experiments.models.datasets import ACTIVE
 from experiments.selectors.portraits import look_at
@@ -42,12 +44,15 @@ class Edition:
         return look_key(self.dataset, self.params)
 
     @property
-    def part(self) -> int | None:
-        """Percent of the published training samples, where only some of them are here."""
+    def part(self) -> str | None:
+        """How many percent of the published training samples are here, where not all are."""
         published = getattr(self.dataset, "published", None)
         if self.missing or not published or self.dataset.name in ("npz", "femnist"):
             return None
-        return round(100 * self.facts.train / published.train) if self.facts.train < published.train else None
+        if self.facts.train >= published.train:
+            return None
+        percent = round(100 * self.facts.train / published.train)
+        return f"{percent} %" if percent else "less than 1 %"
 
 
 @dataclass(frozen=True)
@@ -77,13 +82,13 @@ class DatasetRow:
 
 def dataset_rows(*, jobs: bool = True) -> list[DatasetRow]:
     """What is here first, and what was brought before what is made. Without jobs, no database is asked."""
-    found = [row_of(each, jobs) for each in load_catalog().datasets.values()]
+    known = latest_jobs() if jobs else {}
+    found = [row_of(each, known.get(each.name, ())) for each in load_catalog().datasets.values()]
     return sorted(found, key=lambda row: (not row.ready, not row.imported, row.dataset.label.lower()))
 
 
-def row_of(dataset: Dataset, jobs: bool = True) -> DatasetRow:
-    editions = tuple(edition_of(dataset, params) for params in dataset.editions())
-    return DatasetRow(dataset, editions, tuple(jobs_of(dataset.name)) if jobs else ())
+def row_of(dataset: Dataset, jobs: Iterable[DatasetJob]) -> DatasetRow:
+    return DatasetRow(dataset, tuple(edition_of(dataset, params) for params in dataset.editions()), tuple(jobs))
 
 
 def edition_of(dataset: Dataset, params: Any) -> Edition:
@@ -98,9 +103,14 @@ def edition_of(dataset: Dataset, params: Any) -> Edition:
     )
 
 
-def jobs_of(dataset: str) -> Iterable[DatasetJob]:
-    found = DatasetJob.objects.filter(dataset=dataset).select_related("person")
-    return list(found.filter(state__in=ACTIVE)) or found[:1]
+def latest_jobs() -> dict[str, list[DatasetJob]]:
+    """By data set: those at work, or else the last one."""
+    last = DatasetJob.objects.order_by("dataset", "-id").distinct("dataset").values("pk")
+    wanted = DatasetJob.objects.filter(Q(state__in=ACTIVE) | Q(pk__in=last)).select_related("person")
+    found: dict[str, list[DatasetJob]] = {}
+    for job in wanted.order_by("id"):
+        found.setdefault(job.dataset, []).append(job)
+    return {name: [job for job in jobs if job.active] or jobs[-1:] for name, jobs in found.items()}
 
 
 def looks(rows: Iterable[DatasetRow]) -> dict[str, Look | None]:

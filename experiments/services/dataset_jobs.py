@@ -51,11 +51,8 @@ def checked_path(path: str) -> str:
         (len(given) > MOST_PATH or "\0" in given, "That is no path."),
         (not given.startswith("/"), "Give the whole path, from / on."),
     ]
-    problems = [Problem("path", message) for wrong, message in checks if wrong]
-    if not problems and (message := unreadable(Path(given))):
-        problems = [Problem("path", message)]
-    if problems:
-        raise SpecError(problems, problems[0].message)
+    if message := next((message for wrong, message in checks if wrong), None) or unreadable(Path(given)):
+        raise SpecError([Problem("path", message)], message)
     return given
 
 

@@ -41,5 +41,6 @@ def see_it_in_the_editor(page: Page) -> None:
     text.fill(changed.replace("{name: iid}", "[{name: shards}, {name: iid}]"))
     expect(held.get_by_label("Federation").locator("option")).to_have_text(["shards", "iid"])
     expect(held).to_contain_text(re.compile(r"Samples\s*400"))
+    held.get_by_label("Federation").select_option("shards")
     expect(held).not_to_contain_text("IID in its labels")
     expect(held.get_by_role("img", name="Samples of some clients")).to_be_visible()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,10 +29,10 @@ class Digits(Dataset):
         return DatasetFacts((1, 8, 8), 10, 1437, 360, class_names=tuple("0123456789"))
 
     def loads_at_once(self, params: Any) -> bool:
-        return _cache.manifest_of(self.name) is not None
+        return _cache.manifest_of(self.name) is not None or shipped_file() is not None
 
     def load(self, params: Any) -> Arrays:
-        """From the cache after the first time: importing scikit-learn takes seconds, and the web server has none."""
+        """From the cache after the first time, so that a web server without scikit-learn has it, too."""
         try:
             if known := _cache.manifest_of(self.name):
                 return _cache.load(self.name, known)
@@ -46,15 +47,18 @@ class Digits(Dataset):
         return "sklearn-digits-1797"
 
 
+def shipped_file() -> Path | None:
+    """Found without importing scikit-learn, which takes seconds and is no part of serving processes."""
+    package = find_spec("sklearn")
+    folders = [Path(each) for each in package.submodule_search_locations or ()] if package else []
+    files = [folder / "datasets" / "data" / "digits.csv.gz" for folder in folders]
+    return next((file for file in files if file.exists()), None)
+
+
 def from_scikit_learn() -> Arrays:
-    try:
-        from sklearn.datasets import load_digits  # type: ignore[import-untyped]
-    except ImportError:
-        raise DatasetError(
-            "Digits comes with scikit-learn, which is not here: it appears after its first run."
-        ) from None
-    pixels, labels = load_digits(return_X_y=True)
-    x = (pixels / 16).astype(np.float32).reshape(-1, 1, 8, 8)
-    y = labels.astype(np.int64)
+    if not (file := shipped_file()):
+        raise DatasetError("Digits comes with scikit-learn, which is not here: it appears after its first run.")
+    values = np.loadtxt(file, delimiter=",", dtype=np.float32)
+    x, y = (values[:, :64] / 16).reshape(-1, 1, 8, 8), values[:, 64].astype(np.int64)
     test = np.arange(len(y)) % TEST_EVERY == 0
     return Arrays(x[~test], y[~test], x[test], y[test])

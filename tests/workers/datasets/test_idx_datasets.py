@@ -61,7 +61,7 @@ def test_after_the_import_it_has_the_facts_of_what_is_there(dataset: Any, origin
 def test_it_reports_its_progress(dataset: Any, originals: Path) -> None:
     seen: list[float] = []
     dataset.import_from(originals, lambda done, what: seen.append(done))
-    assert seen == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert seen == [0.0, 0.225, 0.45, 0.675, 0.9, 1.0]
 
 
 def test_a_damaged_cache_is_rebuilt_from_the_originals(dataset: Any, originals: Path, data_home: Path) -> None:

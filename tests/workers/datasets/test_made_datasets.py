@@ -1,5 +1,6 @@
 """Data that is made, not imported: blobs and FedProx's Synthetic(alpha, beta)."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,3 +97,18 @@ def test_beta_moves_the_clients_apart() -> None:
 
     assert spread_of_means(0.0) < 0.3
     assert 2.0 < spread_of_means(3.0) < 4.0
+
+
+def test_digits_are_scikit_learns_and_come_from_the_cache_after_the_first_time(data_home: Path) -> None:
+    from sklearn.datasets import load_digits
+
+    first = made("digits")
+    assert (data_home / "datasets" / "digits" / "manifest.json").exists()
+    again = made("digits")
+    pixels, labels = load_digits(return_X_y=True)
+    test = np.arange(1797) % 5 == 0
+    expected = (pixels / 16).astype(np.float32).reshape(-1, 1, 8, 8)
+    for arrays in (first, again):
+        assert np.array_equal(arrays.train_x, expected[~test])
+        assert np.array_equal(arrays.test_x, expected[test])
+        assert np.array_equal(np.concatenate([arrays.train_y, arrays.test_y]), [*labels[~test], *labels[test]])

@@ -1,3 +1,4 @@
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,31 @@ def test_a_file_needs_a_plain_name(tmp_path: Path) -> None:
 def test_the_name_in_a_spec_cannot_leave_the_folder(file: str) -> None:
     with pytest.raises(SpecError, match=r"dataset\.file"):
         spec(dataset={"name": "npz", "file": file})
+
+
+def header_claiming(shape: str) -> bytes:
+    """A .npy file whose header says more than follows."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+def test_a_small_file_that_stands_for_terabytes_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w") as archive:
+        archive.writestr("x.npy", header_claiming("(1000000000000, 2)"))
+        archive.writestr("y.npy", header_claiming("(2,)"))
+    with pytest.raises(DatasetError, match=r"bomb\.npz holds more than 8 GB of numbers"):
+        NPZ.import_from(tmp_path / "bomb.npz")
+
+
+def test_objects_are_never_unpickled(tmp_path: Path) -> None:
+    np.savez(tmp_path / "objects.npz", x=np.array([{"a": 1}, None], dtype=object), y=np.arange(2))
+    with pytest.raises(DatasetError, match=r"objects\.npz cannot be read"):
+        NPZ.import_from(tmp_path / "objects.npz")
+
+
+def test_each_imported_file_is_an_edition(tmp_path: Path) -> None:
+    assert NPZ.editions() == []
+    for name in ("b", "a"):
+        np.savez(tmp_path / f"{name}.npz", x=np.ones((4, 2)), y=np.arange(4))
+    NPZ.import_from(tmp_path)
+    assert [params.file for params in NPZ.editions()] == ["a", "b"]

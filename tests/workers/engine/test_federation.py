@@ -169,9 +169,9 @@ def test_a_data_set_that_is_not_there_says_what_to_do(served: Any) -> None:
 
 def test_no_test_set_at_all_is_an_error() -> None:
     with pytest.raises(FederationError, match=r"lower hybrid\.ratio"):
-        federation(dataset={"name": "blobs", "train": 100, "test": 0}, hybrid={"ratio": 1.0})
+        federation(dataset={"name": "blobs", "train": 100, "test": 0}, clients=50)
 
 
 def test_evaluation_on_clients_that_hold_nothing_out_is_an_error() -> None:
     with pytest.raises(FederationError, match=r"evaluation\.held_out"):
-        federation(evaluation={"on": "clients"}, hybrid={"ratio": 1.0})
+        federation(evaluation={"on": "clients"}, clients=500)

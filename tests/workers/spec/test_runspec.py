@@ -130,3 +130,13 @@ def test_the_schema_describes_every_field_a_form_needs() -> None:
     schema = RunSpec.model_json_schema()
     assert schema["properties"]["rounds"]["description"] == "Server steps."
     assert schema["properties"]["strategy"]["discriminator"]["propertyName"] == "name"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"evaluation": {"on": "clients"}}, {"dataset": {"name": "blobs", "test": 0}, "model": {"name": "logistic"}}],
+)
+def test_sharing_everything_leaves_nothing_to_evaluate_on_at_the_clients(fields: dict[str, Any]) -> None:
+    found = problems(hybrid={"ratio": 1.0}, **fields)
+    assert [problem.path for problem in found] == ["hybrid.ratio"]
+    assert found[0].message.startswith("At ratio 1 everything is shared")

@@ -1,0 +1,86 @@
+"""The picture of a federation, from a portrait written by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from experiments.charts.portrait import Fact, portrait_description, portrait_facts, portrait_figure, portrait_notes
+from workers.portraits.portrait import Portrait
+
+PORTRAIT = Portrait(
+    dataset="mnist",
+    samples=13,
+    classes=("cat", "dog"),
+    sizes=(4, 6, 3),
+    held=(1, 2, 2),
+    entropies=(0.0, 1.0, 0.918),
+    mean_entropy=0.64,
+    distance=0.51,
+    pairs=3,
+    clients=(0, 1, -1),
+    counts=((4, 0), (3, 3), (1, 2)),
+    shared=3,
+    pictured=(0, 1, -1),
+    warnings=(),
+)
+
+
+def test_a_bubble_for_each_class_that_a_client_holds_the_shared_one_in_its_own_colour() -> None:
+    own, shared = portrait_figure(PORTRAIT)["data"][:2]
+    assert (own["x"], own["y"], own["marker"]["size"]) == ([0, 1, 1], [0, 0, 1], [4, 3, 3])
+    assert (shared["x"], shared["y"], shared["marker"]["size"]) == ([2, 2], [0, 1], [1, 2])
+    assert (own["meta"], shared["meta"]) == ({"hue": 0, "most": 4}, {"hue": 1, "most": 4})
+    assert own["text"][0] == "client 0 · cat: 4 (100% of it)"
+    assert shared["text"][1] == "client shared · dog: 2 (67% of it)"
+
+
+def test_bars_below_have_every_clients_size() -> None:
+    own, shared = portrait_figure(PORTRAIT)["data"][2:]
+    assert (own["x"], own["y"], shared["x"], shared["y"]) == ([0, 1], [4, 6], [2], [3])
+    assert {own["yaxis"], shared["yaxis"]} == {"y2"}
+
+
+def test_axes_name_classes_and_clients() -> None:
+    layout = portrait_figure(PORTRAIT)["layout"]
+    assert layout["xaxis"]["ticktext"] == ["0", "1", "shared"]
+    assert layout["yaxis"]["ticktext"] == ["cat", "dog"]
+
+
+def test_many_clients_are_a_heat_map_of_shares() -> None:
+    many = replace(PORTRAIT, clients=tuple(range(61)), counts=((1, 3),) * 61, sizes=(4,) * 61, shared=None)
+    heat, bars = portrait_figure(many)["data"]
+    assert (heat["type"], len(heat["z"]), len(heat["z"][0])) == ("heatmap", 2, 61)
+    assert (heat["z"][0][0], heat["z"][1][0]) == (0.25, 0.75)
+    assert bars["y"] == [4] * 61
+    assert portrait_figure(many)["layout"]["xaxis"]["ticktext"] == ["0", "10", "20", "30", "40", "50", "60"]
+
+
+def test_numbers_come_with_what_they_mean() -> None:
+    assert portrait_facts(PORTRAIT) == [
+        Fact("Clients", "2 + 1 shared (3 samples)"),
+        Fact("Samples", "13", "held by all clients together"),
+        Fact("Samples a client", "3 – 4 – 6", "smallest – median – largest"),
+        Fact("Classes a client", "1 – 2 – 2", "of 2"),
+        Fact("Label entropy", "0.64 bits", "mean; 1.00 at most"),
+        Fact("Jensen–Shannon distance", "0.51", "mean over 3 pairs; 0 is alike, 1 nothing in common"),
+    ]
+
+
+def test_a_lone_client_has_no_distance() -> None:
+    alone = replace(PORTRAIT, sizes=(4,), held=(1,), distance=None, pairs=0, shared=None)
+    assert portrait_facts(alone)[-1] == Fact("Jensen–Shannon distance", "–", "needs two clients")
+
+
+def test_notes_say_what_is_drawn_and_what_is_left_out() -> None:
+    assert portrait_notes(PORTRAIT) == "Area: samples of that class"
+    many = replace(PORTRAIT, sizes=(1,) * 3597, clients=tuple(range(300)))
+    assert portrait_notes(many) == (
+        "Stronger colour: more of the client's samples are of that class · "
+        "300 of 3,597 clients drawn, numbers are of all · distance from fixed random pairs"
+    )
+
+
+def test_it_is_told_in_words_too() -> None:
+    assert portrait_description(PORTRAIT).startswith(
+        "Samples of each class that each client holds of mnist. Clients: 2 + 1 shared (3 samples); Samples: 13;"
+    )

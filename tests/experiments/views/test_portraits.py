@@ -1,0 +1,82 @@
+"""What clients hold: in the editor, on a study, on a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from experiments.models import User
+from tests.experiments import lab
+
+BLOCK: dict[str, Any] = {
+    "dataset": {"name": "blobs", "shape": [[1, 4, 4]], "train": 400},
+    "partition": [{"name": "iid"}, {"name": "classes-per-client", "k": 2}],
+    "clients": 5,
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIBUTARY_HOME", str(tmp_path / "home"))
+
+
+def drafted(client: Client, **asked: Any) -> dict[str, Any]:
+    answer = client.post("/studies/portrait", asked, content_type="application/json")
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_the_editor_offers_each_partition_and_draws_the_first(as_owner: Client) -> None:
+    answer = drafted(as_owner, blocks=[BLOCK])
+    assert answer["options"] == ["iid", "classes-per-client"]
+    assert answer["chosen"] == "iid"
+    assert answer["warnings"] == ["Labels are spread evenly: this partition is IID in its labels."]
+    assert {fact["name"]: fact["value"] for fact in answer["facts"]}["Samples a client"] == "80"
+    assert answer["pictures"]["rows"] == ["0", "1", "2", "3", "4"]
+
+
+def test_another_partition_is_drawn_when_it_is_chosen(as_owner: Client) -> None:
+    answer = drafted(as_owner, blocks=[BLOCK], of="classes-per-client")
+    assert answer["chosen"] == "classes-per-client"
+    assert answer["warnings"] == []
+    assert {fact["name"]: fact["value"] for fact in answer["facts"]}["Classes a client"] == "2"
+
+
+def test_a_draft_that_is_not_valid_yet_has_no_picture_but_a_sentence(as_owner: Client) -> None:
+    for blocks in (None, [], [{"dataset": {"name": "blobs"}, "clients": "many"}]):
+        answer = drafted(as_owner, blocks=blocks)
+        assert answer["options"] == []
+        assert answer["problem"].startswith("The picture appears when the study has no problems")
+    assert as_owner.post("/studies/portrait", "{", content_type="application/json").json()["options"] == []
+
+
+def test_data_that_is_not_here_is_told(as_owner: Client) -> None:
+    assert drafted(as_owner, blocks=[{"dataset": {"name": "mnist"}}])["problem"].startswith("MNIST is not here yet")
+
+
+def test_a_study_and_its_runs_have_their_pictures(as_owner: Client, owner: User) -> None:
+    study = lab.launched(owner, dataset={"name": "blobs"}, partition=BLOCK["partition"], clients=5)
+    assert as_owner.get(f"/studies/{study.pk}/portrait").json()["options"] == ["iid", "classes-per-client"]
+    chosen = as_owner.get(f"/studies/{study.pk}/portrait", {"of": "classes-per-client"}).json()
+    assert chosen["chosen"] == "classes-per-client"
+    run = lab.runs_in_order(study)[0]
+    answer = as_owner.get(f"/runs/{run.pk}/portrait").json()
+    assert (answer["options"], answer["pictures"]) == (["iid"], None)
+    assert 'data-portrait="' in as_owner.get(f"/runs/{run.pk}").content.decode()
+    assert 'data-portrait="' in as_owner.get(f"/studies/{study.pk}").content.decode()
+    assert 'data-portrait="' in as_owner.get("/studies/new").content.decode()
+
+
+def test_pictures_are_served_and_strangers_see_none(browsers: dict[str, Client]) -> None:
+    address = drafted(browsers["viewer"], blocks=[BLOCK])["pictures"]["url"]
+    assert browsers["viewer"].get(address).headers["Content-Type"] == "image/png"
+    assert browsers["nobody"].get(address).status_code == 302
+    assert browsers["nobody"].post("/studies/portrait").status_code == 302
+
+
+def test_a_large_federation_is_drawn_by_another_process(as_owner: Client) -> None:
+    large = {"dataset": {"name": "blobs", "train": 200_000}, "clients": 20}
+    assert {fact["name"]: fact["value"] for fact in drafted(as_owner, blocks=[large])["facts"]}["Samples"] == "200,000"
