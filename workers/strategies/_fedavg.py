@@ -7,7 +7,7 @@ from flwr.app import ArrayRecord, RecordDict
 from workers.engine.arrays import Tensors
 from workers.engine.method import MethodContext
 from workers.engine.names import ARRAYS, OBSERVED
-from workers.engine.rule import Contribution, LocalRule, LocalWork
+from workers.engine.rule import ClientStore, Contribution, LocalRule, LocalWork
 from workers.engine.server import Averaging
 
 
@@ -34,6 +34,11 @@ class Periodic(Averaging):
         self.virtual = self.mean(replies, OBSERVED)
         return None
 
+    def exchange(self, store: ClientStore, clients: Sequence[int]) -> None:
+        """After an average nobody goes on from an own model, not even a client that failed to answer."""
+        if self.virtual is None:
+            store.forget(list(store.kept))
+
 
 class KeepBetween(LocalRule):
     """Goes on from the client's own model until the next average; one without a model takes the last broadcast."""
@@ -48,9 +53,7 @@ class KeepBetween(LocalRule):
                     values.copy_(work.store.read(work.clients, name, work.anchor[name]))
 
     def finish(self, work: LocalWork) -> Contribution:
-        if averages(work.round, self.every):
-            work.store.forget(work.clients)
-        else:
+        if not averages(work.round, self.every):
             for name, values in {**work.params, **work.buffers}.items():
                 work.store.write(work.clients, name, values)
         return Contribution()

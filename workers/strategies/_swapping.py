@@ -62,7 +62,9 @@ class Swapping(Periodic):
         return result
 
     def exchange(self, store: ClientStore, clients: Sequence[int]) -> None:
-        for one, other in self.pairs:
+        super().exchange(store, clients)
+        pairs, self.pairs = self.pairs, []  # a round that nobody answers chooses no new ones
+        for one, other in pairs:
             first, second = clients[one], clients[other]
             store.kept[first], store.kept[second] = store.kept[second], store.kept[first]
 

@@ -34,4 +34,5 @@ class FedAvg(Strategy):
 
         if params.every == 1:
             return Method(Averaging(context))
-        return Method(Periodic(context, params.every), KeepBetween(params.every), cycle=params.every)
+        server = Periodic(context, params.every)
+        return Method(server, KeepBetween(params.every), cycle=params.every, exchange=server.exchange)

@@ -59,6 +59,27 @@ def test_clients_hold_each_others_models_afterwards() -> None:
     assert {client: kept["w"].tolist() for client, kept in store.kept.items()} == {4: [5.0], 9: [1.0]}
 
 
+def test_after_an_average_nobody_goes_on_from_an_own_model() -> None:
+    server = Server(fedswap(1, 2), tensors(w=[0.0]))
+    server.round({"samples": 1, "arrays": {"w": [8.0]}})
+    store = ClientStore()
+    store.write([4, 9], "w", torch.tensor([[1.0], [5.0]]))
+
+    assert server.method.exchange is not None
+    server.method.exchange(store, [4])
+
+    assert store.kept == {}
+
+
+def test_rounds_that_nobody_answers_swap_nothing() -> None:
+    spec = tiny(strategy=fedswap(1, 4), rounds=12, cohort=2, client_dropout=0.7)
+
+    records = simulate(spec).history[1:]
+
+    assert any(record.metrics.get("failures") == 2 for record in records)
+    assert [record.metrics.get("fedswap.swaps", 0) for record in records if "failures" in record.metrics].count(1) == 0
+
+
 def test_it_equals_plain_loops() -> None:
     spec = spec_of(fedswap(2, 3)) | {"rounds": 9}
     reference = Reference(spec)
