@@ -26,7 +26,8 @@ client = Client(headers={"host": "127.0.0.1"})
 client.force_login(User.objects.get(username="mira"))
 study, run = Study.objects.latest("pk").pk, Run.objects.latest("pk").pk
 pages = ["/", "/studies/new", "/queue", "/compare", f"/compare?study={study}", "/data-sets", "/workers", "/pulse",
-         f"/studies/{study}", f"/studies/{study}/figure", f"/runs/{run}", f"/runs/{run}/figure", "/log-in", "/healthz"]
+         f"/studies/{study}", f"/studies/{study}/figure", f"/runs/{run}", f"/runs/{run}/figure", "/log-in", "/healthz",
+         f"/studies/{study}/portrait", f"/runs/{run}/portrait", f"/api/v1/runs/{run}/partition", "/api/v1/datasets"]
 codes = [client.get(page).status_code for page in pages]
 draft = client.post("/studies/draft", {"yaml": "name: x"}, content_type="application/json").status_code
 print(sorted({*codes, draft}), [name for name in ("torch", "flwr", "ray") if name in sys.modules])

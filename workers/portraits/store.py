@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from workers.catalog import load_catalog
+from workers.errors import FederationError
 from workers.home import home
 from workers.portraits.holdings import hold, relevant
 from workers.portraits.pictures import client_pictures
@@ -48,8 +49,11 @@ def is_quick(spec: RunSpec) -> bool:
 
 
 def kept_portrait(key: str) -> Portrait | None:
+    """A federation that cannot be made is kept too: finding that out takes every redraw."""
     try:
         data = json.loads((folder() / f"{key}.json").read_text())
+        if "impossible" in data:
+            raise FederationError(data["impossible"])
         rows = tuple(tuple(row) for row in data.pop("counts"))
         flat: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
@@ -67,7 +71,12 @@ def kept_pictures(key: str) -> bytes | None:
 
 
 def make_portrait(spec: RunSpec) -> Portrait:
-    holdings, key = hold(spec), key_of(spec)
+    key = key_of(spec)
+    try:
+        holdings = hold(spec)
+    except FederationError as error:
+        keep(f"{key}.json", json.dumps({"impossible": error.detail}).encode())
+        raise
     portrait = portrait_info(holdings)
     if pictures := client_pictures(holdings):
         keep(f"{key}.png", pictures)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from workers.errors import FederationError
 from workers.home import ROOT
 from workers.portraits import store
 from workers.portraits.holdings import choices, holding_spec, relevant
@@ -44,6 +45,17 @@ def test_a_damaged_file_counts_as_none(home: Path) -> None:
     store.make_portrait(holding_spec(SPEC))
     (home / "portraits" / f"{key()}.json").write_text('{"dataset": "blo')
     assert store.kept_portrait(key()) is None
+
+
+def test_what_cannot_be_made_is_remembered() -> None:
+    spec = holding_spec(
+        {**SPEC, "partition": {"name": "label-dirichlet", "alpha": 0.01, "min_size": 39}, "clients": 50}
+    )
+    with pytest.raises(FederationError) as first:
+        store.make_portrait(spec)
+    with pytest.raises(FederationError) as second:
+        store.kept_portrait(store.key_of(spec))
+    assert first.value.detail == second.value.detail
 
 
 def test_the_oldest_are_forgotten(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
