@@ -30,7 +30,7 @@ class SimFedSwap(Strategy):
 
     name = "simfedswap"
     label = "SimFedSwap"
-    paper = "Bozorgzad: Smart Swapping Based on Model Similarity in Federated Learning, 2024"
+    paper = "Bozorgzad: Smart Swapping Based on Model Similarity, 2024"
     Params = SimFedSwapParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
