@@ -17,8 +17,11 @@ def missing_data(blocks: Sequence[Mapping[str, Any]], grid: Grid) -> Iterator[Pr
     missing = {params.name for params in wanted if datasets[params.name].available(params)}
     for index, block in enumerate(blocks):
         for name in sorted(missing & set(names_in(block.get("dataset")))):
-            message = f"{name} is not here yet: fetch or import it on the Data sets page."
-            yield Problem(f"blocks.{index}.dataset", message)
+            yield Problem(f"blocks.{index}.dataset", not_here(name))
+
+
+def not_here(name: str) -> str:
+    return f"{name} is not here yet: fetch or import it on the Data sets page."
 
 
 def names_in(value: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,7 @@ from workers.datasets.npz import valid_name
 from workers.errors import Problem, SpecError, TributaryError
 from workers.home import home
 
+logger = logging.getLogger(__name__)
 SETTLED = 3.0
 """Seconds without a change after which a file that is being copied counts as whole."""
 
@@ -59,12 +61,14 @@ def refused(message: str) -> SpecError:
 
 def dropped_files() -> list[Path]:
     """Files in the folder that are whole and newer than what was imported of them."""
-    now = time.time()
-    return [
-        path
-        for path in sorted(npz_folder().glob("*.npz"))
-        if path.is_file() and now - path.stat().st_mtime > SETTLED and not imported(path)
-    ]
+    return [path for path in sorted(npz_folder().glob("*.npz")) if whole(path) and not imported(path)]
+
+
+def whole(path: Path) -> bool:
+    try:
+        return path.is_file() and time.time() - path.stat().st_mtime > SETTLED
+    except OSError:
+        return False
 
 
 def imported(path: Path) -> bool:
@@ -85,6 +89,9 @@ def pick_up_dropped() -> int:
         last = known.aggregate(last=Max("created"))["last"]
         if known.filter(state__in=ACTIVE).exists() or (last and last.timestamp() >= path.stat().st_mtime):
             continue
-        job_request(actor=None, dataset="npz", kind=JobKind.IMPORT, path=str(path))
-        asked += 1
+        try:
+            job_request(actor=None, dataset="npz", kind=JobKind.IMPORT, path=str(path))
+            asked += 1
+        except TributaryError as error:
+            logger.warning("%s is left where it is: %s", path, error.detail)
     return asked

@@ -38,7 +38,10 @@ class DatasetWork:
             self.looked = time.monotonic()
             pick_up_dropped()
         while len(self.children) < MOST_AT_ONCE and (job := job_claim()):
-            self.children[job.pk] = self.start(job)
+            try:
+                self.children[job.pk] = self.start(job)
+            except OSError as error:
+                job_fail(job=job.pk, reason=f"No process could be started: {error}. Try again.")
 
     def look_after_children(self) -> None:
         for job, child in list(self.children.items()):

@@ -22,6 +22,9 @@ from experiments.charts.portrait import (
 )
 from experiments.models import Run, Study
 from experiments.selectors.portraits import portrait_of
+from experiments.services.data_here import not_here
+from experiments.services.errors import ConflictError
+from workers.catalog import load_catalog
 from workers.errors import TributaryError
 from workers.portraits.holdings import choices, holding_spec, relevant
 from workers.portraits.portrait import Portrait
@@ -69,6 +72,8 @@ def answer(specs: Sequence[RunSpec], chosen: Any) -> JsonResponse:
 
 
 def drawn(spec: RunSpec) -> dict[str, Any]:
+    if load_catalog().datasets[spec.dataset.name].available(spec.dataset):
+        raise ConflictError(not_here(spec.dataset.name))
     portrait = portrait_of(spec)
     return {
         "figure": portrait_figure(portrait),

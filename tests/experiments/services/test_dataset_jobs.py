@@ -165,6 +165,23 @@ def test_a_file_put_into_the_folder_is_asked_for_once_until_it_changes(
     assert pick_up_dropped() == 1
 
 
+def test_a_file_that_cannot_be_asked_for_is_left_and_stops_nobody(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_uploads, "SETTLED", -100.0)
+    for name in ("a", "b"):
+        write_npz(npz_folder() / f"{name}.npz")
+    monkeypatch.setattr(dataset_jobs, "unreadable", lambda path: "No." if path.name == "a.npz" else None)
+    assert pick_up_dropped() == 1
+    assert Path(DatasetJob.objects.get().path).name == "b.npz"
+
+
+def test_a_process_that_cannot_be_started_fails_its_job(owner: User, tmp_path: Path) -> None:
+    job = wanted(owner, tmp_path)
+    DatasetWork(lambda _: subprocess.Popen(["/no/such/program"])).tick()
+    job.refresh_from_db()
+    assert job.state == JobState.FAILED
+    assert job.text.startswith("No process could be started: [Errno 2]")
+
+
 def start(job: DatasetJob, **extra: str) -> subprocess.Popen[bytes]:
     """As the scheduler does, against the test database."""
     url = f"{settings.DATABASE_URL.rsplit('/', 1)[0]}/{connection.settings_dict['NAME']}"

@@ -54,7 +54,8 @@ def test_a_draft_that_is_not_valid_yet_has_no_picture_but_a_sentence(as_owner: C
 
 
 def test_data_that_is_not_here_is_told(as_owner: Client) -> None:
-    assert drafted(as_owner, blocks=[{"dataset": {"name": "mnist"}}])["problem"].startswith("MNIST is not here yet")
+    answer = drafted(as_owner, blocks=[{"dataset": {"name": "mnist"}}])
+    assert answer["problem"] == "mnist is not here yet: fetch or import it on the Data sets page."
 
 
 def test_a_study_and_its_runs_have_their_pictures(as_owner: Client, owner: User) -> None:
