@@ -140,22 +140,29 @@ def bar_trace(portrait: Portrait, hue: int) -> dict[str, Any]:
 def portrait_facts(portrait: Portrait) -> list[Fact]:
     distance = "–" if portrait.distance is None else f"{portrait.distance:.2f}"
     told = f"mean over {portrait.pairs:,} pairs; 0 is alike, 1 nothing in common"
-    own = len(portrait.sizes) - (portrait.shared is not None)
+    sizes, held = own_values(portrait, portrait.sizes), own_values(portrait, portrait.held)
     shared = f" + 1 shared ({portrait.shared:,} samples)" if portrait.shared is not None else ""
-    uneven = len(set(portrait.sizes)) > 1
+    uneven = len(set(sizes)) > 1
     return [
-        Fact("Clients", f"{own:,}{shared}"),
+        Fact("Clients", f"{len(portrait.sizes) - (portrait.shared is not None):,}{shared}"),
         Fact("Samples", f"{portrait.samples:,}", "held by all clients together"),
-        Fact("Samples a client", spread(portrait.sizes), "smallest – median – largest" if uneven else "each"),
-        Fact("Classes a client", spread(portrait.held), f"of {len(portrait.classes)}"),
+        Fact("Samples a client", spread(sizes), "smallest – median – largest" if uneven else "each"),
+        Fact("Classes a client", spread(held), f"of {len(portrait.classes)}"),
         Fact("Label entropy", f"{portrait.mean_entropy:.2f} bits", f"mean; {portrait.most_entropy:.2f} at most"),
         Fact("Jensen–Shannon distance", distance, told if portrait.pairs else "needs two clients"),
     ]
 
 
+def own_values(portrait: Portrait, values: Sequence[int]) -> Sequence[int]:
+    """Of the clients without the shared one, which is the first or the last."""
+    if portrait.shared is None or len(values) == 1:
+        return values
+    return values[1:] if portrait.clients[0] == SHARED_CLIENT else values[:-1]
+
+
 def spread(values: Sequence[int]) -> str:
     ordered = sorted(values)
-    low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
+    low, middle, high = ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1]
     return f"{low:,}" if low == high else f"{low:,} – {middle:,} – {high:,}"
 
 

@@ -59,11 +59,19 @@ def test_numbers_come_with_what_they_mean() -> None:
     assert portrait_facts(PORTRAIT) == [
         Fact("Clients", "2 + 1 shared (3 samples)"),
         Fact("Samples", "13", "held by all clients together"),
-        Fact("Samples a client", "3 – 4 – 6", "smallest – median – largest"),
-        Fact("Classes a client", "1 – 2 – 2", "of 2"),
+        Fact("Samples a client", "4 – 4 – 6", "smallest – median – largest"),
+        Fact("Classes a client", "1 – 1 – 2", "of 2"),
         Fact("Label entropy", "0.64 bits", "mean; 1.00 at most"),
         Fact("Jensen–Shannon distance", "0.51", "mean over 3 pairs; 0 is alike, 1 nothing in common"),
     ]
+
+
+def test_everything_shared_is_one_client() -> None:
+    central = replace(
+        PORTRAIT, sizes=(13,), held=(2,), clients=(-1,), counts=((8, 5),), shared=13, distance=None, pairs=0
+    )
+    assert portrait_facts(central)[0] == Fact("Clients", "0 + 1 shared (13 samples)")
+    assert portrait_facts(central)[2] == Fact("Samples a client", "13", "each")
 
 
 def test_a_lone_client_has_no_distance() -> None:
