@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import nn
-from torch.nn import functional as F  # noqa: N812
 
 Chain = tuple[bool, ...]
 """For each linear layer whether a ReLU follows it."""
@@ -62,11 +61,11 @@ def cross_entropy(
     logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss per client and its derivative: (softmax - one-hot), weighted per sample."""
-    logs = F.log_softmax(logits, 2)
+    logs = torch.log_softmax(logits, 2)
     labels = y.unsqueeze(2)
     each = logs.gather(2, labels).squeeze(2)
     error = logs.exp_()
-    error.scatter_add_(2, labels, torch.full_like(labels, -1, dtype=error.dtype))
+    error.scatter_(2, labels, -1, reduce="add")
     if weights is None:
         error /= y.shape[1]
         return -each.mean(1), error

@@ -87,8 +87,13 @@ class Schedule:
         places = (epoch * self.total + self.offsets[rows] + start)[..., None] + np.arange(width)
         index = torch.from_numpy(self.order[np.minimum(places, len(self.order) - 1)]).to(self.device)
         active = ends[rows] > steps
+        alike = active.all(1) & (counts == counts[:, :1]).all(1)
+        real = torch.from_numpy(counts)
         for at, step in enumerate(range(first, last)):
-            yield from self.step(step, index[at], counts[at], active[at])
+            if alike[at]:
+                yield Batch(step, slice(0, len(rows)), index[at, :, : counts[at, 0]], real[at], None)
+            else:
+                yield from self.step(step, index[at], counts[at], active[at])
 
     def step(self, step: int, index: torch.Tensor, counts: np.ndarray, active: np.ndarray) -> Iterator[Batch]:
         """One batch, or without padding one per batch size. Rows are a slice wherever they can be."""

@@ -35,7 +35,8 @@ class Samples:
 
     def take(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         flat = index.reshape(-1)
-        return self.x.index_select(0, flat).view(*index.shape, *self.x.shape[1:]), self.y[index]
+        x, y = self.x.index_select(0, flat), self.y.index_select(0, flat)
+        return x.view(*index.shape, *self.x.shape[1:]), y.view(index.shape)
 
 
 @dataclass(frozen=True)
