@@ -7,6 +7,8 @@ import numpy as np
 
 from workers.catalog import load_catalog
 from workers.component import Arrays
+from workers.datasets._originals import Originals
+from workers.datasets.uci_har import part
 
 Real = Callable[[str], Path]
 
@@ -32,6 +34,13 @@ def test_cifar10_has_5000_and_1000_pictures_of_each_class(real: Real) -> None:
     assert np.bincount(arrays.train_y).tolist() == [5000] * 10
     assert np.bincount(arrays.test_y).tolist() == [1000] * 10
     assert [round(mean, 4) for mean in (arrays.train_x.mean((0, 2, 3)) / 255).tolist()] == [0.4914, 0.4822, 0.4465]
+
+
+def test_uci_har_is_tested_on_the_nine_other_subjects(real: Real) -> None:
+    with Originals(real("uci-har")) as originals:
+        _, labels, subjects = part(originals, "test")
+    assert len(labels) == 2947
+    assert np.unique(subjects).tolist() == [2, 4, 9, 10, 12, 13, 18, 20, 24]
 
 
 def test_uci_har_has_21_training_subjects_and_a_common_test_set(real: Real) -> None:
