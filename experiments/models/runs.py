@@ -34,16 +34,34 @@ class Worker(models.Model):
     heartbeat = models.DateTimeField(db_index=True)
     rounds_per_second = models.FloatField(default=0)
     draining = models.BooleanField(default=False)
+    facts = models.JSONField(default=dict)
 
     def __str__(self) -> str:
         return self.name
+
+
+class WorkerSample(models.Model):
+    """What a slot used at one moment: `cpu` is the share of its threads, `gpu` of its device."""
+
+    worker = models.ForeignKey(Worker, models.CASCADE, related_name="samples", db_index=False)
+    at = models.DateTimeField()
+    rounds_per_second = models.FloatField()
+    cpu = models.FloatField()
+    memory = models.BigIntegerField()
+    gpu = models.FloatField(null=True, blank=True)
+    gpu_memory = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["at"]
+        indexes = [models.Index(fields=["worker", "at"], name="worker_sample_at")]
 
 
 class Run(models.Model):
     """One resolved spec with one seed. `hash` is its identity; a done run is never changed.
 
     A `shared` run is the only live one with its hash: every study that asks for the same holds it. A launch without
-    reuse makes runs of its own that are not shared.
+    reuse makes runs of its own that are not shared. `findings` is what it found beyond its curves: the confusion matrix
+    of its last evaluation (a row for each true class), and whatever its strategy has to tell.
     """
 
     hash = models.CharField(max_length=64)
@@ -56,6 +74,7 @@ class Run(models.Model):
     rounds_total = models.IntegerField()
     engine = models.CharField(max_length=16, blank=True)
     provenance = models.JSONField(default=dict)
+    findings = models.JSONField(default=dict)
     artifact = models.TextField(blank=True)
     reason = models.TextField(blank=True)
     crashes = models.IntegerField(default=0)

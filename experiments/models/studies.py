@@ -13,18 +13,24 @@ class Device(models.TextChoices):
 
 
 class Study(models.Model):
-    """What a person launches: a list of blocks, as written, and the runs they expand to."""
+    """What a person launches: a list of blocks and the runs they expand to.
+
+    `source` is the YAML as it was written (jsonb forgets the order of keys); `parent` is what it varies.
+    """
 
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     tags = ArrayField(models.CharField(max_length=50), default=list, blank=True)
     blocks = models.JSONField()
+    source = models.TextField(blank=True)
+    parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="variations")
     origin = models.CharField(max_length=64, default="own")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="studies")
     priority = models.IntegerField(default=0)
     requires = models.CharField(max_length=8, choices=Device.choices, default=Device.CPU)
     paused = models.BooleanField(default=False)
     cancelled = models.BooleanField(default=False)
+    archived = models.DateTimeField(null=True, blank=True)
     created = models.DateTimeField(auto_now_add=True)
     runs: models.ManyToManyField[Run, Membership] = models.ManyToManyField(
         Run, through="Membership", related_name="studies"
