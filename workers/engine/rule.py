@@ -114,6 +114,7 @@ class LocalRule:
     """Plain local training. A strategy overrides what differs; state between rounds goes into `work.store`."""
 
     changes_gradients: bool = False
+    changes_steps: bool = False
     full_batch: bool = False
     """One step along the gradient over all samples of a client, in place of epochs of batches."""
 
@@ -126,6 +127,12 @@ class LocalRule:
 
     def gradient(self, work: LocalWork, step: LocalStep) -> None:
         """Changes `step.grads` in place. Called only where `changes_gradients`."""
+
+    def stepped(self, work: LocalWork, step: LocalStep) -> None:
+        """Changes `step.params` in place, after the optimizer's step. Called only where `changes_steps`.
+
+        `step.grads` is then what the optimizer left of it.
+        """
 
     def finish(self, work: LocalWork) -> Contribution:
         """After the last step. The model itself is sent by the engine under `reply_name`."""

@@ -219,18 +219,22 @@ class Trainer:
         y = self.rule.targets(work, rows, y)
         losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)
         if self.rule.changes_gradients:
-            names = self.network.parameters
-            named = LocalStep(
-                batch.step, rows, dict(zip(names, own, strict=True)), dict(zip(names, grads, strict=True))
-            )
-            self.rule.gradient(work, named)
+            self.rule.gradient(work, self.named(batch, own, grads))
         self.optimizer.update(own, grads, moments, batch.step + 1)
+        if self.rule.changes_steps:
+            self.rule.stepped(work, self.named(batch, own, grads))
         if not isinstance(rows, slice):
             put_back(params, own, rows)
             put_back(list(work.buffers.values()), list(buffers.values()), rows)
             for slot, tensors in state.items():
                 put_back(tensors, moments[slot], rows)
         return losses
+
+    def named(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:
+        names = self.network.parameters
+        return LocalStep(
+            batch.step, batch.rows, dict(zip(names, params, strict=True)), dict(zip(names, grads, strict=True))
+        )
 
 
 def repeated(tensor: torch.Tensor, times: int) -> torch.Tensor:

@@ -48,13 +48,31 @@ class Corrected(LocalRule):
 
         Without momentum a_i is the number of steps, the paper's option 2. A client that took no step keeps its c_i.
         """
-        moved = (work.optimizer.effective_steps(work.steps) * work.optimizer.lr).to(next(iter(work.params.values())))
+        moved = (self.gradients_worth(work) * work.optimizer.lr).to(next(iter(work.params.values())))
         result = {}
         for name, own in work.rule["own"].items():
             over = moved.view(-1, *[1] * (own.ndim - 1))
             mean = (work.anchor[name] - work.params[name]) / over - work.rule["correction"][name]
             result[name] = torch.where(over > 0, mean, own)
         return result
+
+    def gradients_worth(self, work: LocalWork) -> torch.Tensor:
+        return work.optimizer.effective_steps(work.steps)
+
+
+class CorrectedAfterwards(Corrected):
+    """The optimizer never sees the correction: w_i moves by lr (c_i - c) after each of its steps."""
+
+    changes_gradients = False
+    changes_steps = True
+
+    def stepped(self, work: LocalWork, step: LocalStep) -> None:
+        correction = work.rule["correction"]
+        for name, own in step.params.items():
+            own.sub_(correction[name][step.rows], alpha=work.optimizer.lr)
+
+    def gradients_worth(self, work: LocalWork) -> torch.Tensor:
+        return work.steps.double()
 
 
 class Scaffold(Averaging):

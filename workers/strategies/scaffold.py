@@ -20,6 +20,8 @@ class ScaffoldParameters(Parameters):
     """Step of the server towards the mean of the clients' models."""
     weighting: Literal["samples", "uniform"] = "samples"
     """What a client counts: its number of samples, or one."""
+    correction: Literal["gradient", "step"] = "gradient"
+    """Where c - c_i acts: in the gradient, so that momentum carries it on, or outside the momentum, after each step."""
 
 
 class Scaffold(Strategy):
@@ -29,6 +31,10 @@ class Scaffold(Strategy):
     c_i <- c_i - c + (w_t - w_i) / (a_i lr). The server takes w <- w + server_lr (mean w_i - w) and adds the cohort's
     share of the changes of c_i to c. a_i is the number of local steps; with momentum it is FedNova's a_i, since
     dividing by the steps alone makes the variates grow without bound. Model and variate are sent both ways.
+
+    `correction` step is NIID-Bench's form: the optimizer steps along g_i alone, momentum included, and then
+    w_i <- w_i - lr (c - c_i); the variates are divided by the number of steps, so that they hold what momentum makes of
+    a gradient. Without momentum both forms are the same. (NIID-Bench weighs models by samples and variates uniformly.)
     """
 
     name = "scaffold"
@@ -38,11 +44,21 @@ class Scaffold(Strategy):
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         yield from needs_summed_gradients(spec, self.label)
+        if isinstance(spec.strategy, ScaffoldParameters) and (spec.strategy.correction, spec.strategy.option) == (
+            "step",
+            1,
+        ):
+            yield Problem(
+                "strategy.option",
+                "A correction outside the momentum needs what momentum makes of a gradient, which option 1 does not "
+                "know. Choose option 2, or correction gradient.",
+            )
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.method import Method
-        from workers.strategies._scaffold import Corrected
+        from workers.strategies._scaffold import Corrected, CorrectedAfterwards
         from workers.strategies._scaffold import Scaffold as Server
 
         server = Server(context, params.server_lr, uniform=params.weighting == "uniform")
-        return Method(server, Corrected(params.option))
+        rule = Corrected(params.option) if params.correction == "gradient" else CorrectedAfterwards(params.option)
+        return Method(server, rule)

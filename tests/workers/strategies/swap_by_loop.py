@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.workers.strategies.test_clients_by_loop import LR, STEPS, Reference
+from tests.workers.strategies.test_clients_by_loop import Reference
 
 Model = list[np.ndarray]
 Pairing = Callable[[int, list[Model], Model], list[tuple[int, int]]]
@@ -17,7 +17,7 @@ def swapped_run(reference: Reference, rounds: int, h1: int, h2: int, pairing: Pa
     own = [reference.model] * 5
     shown: list[Model] = []
     for step in range(rounds):
-        own = [trained(reference, client, own[client]) for client in range(5)]
+        own = [reference.descended(client, own[client]) for client in range(5)]
         if step % (h1 * h2) == 0:
             reference.model = reference.mean(own)
             own = [reference.model] * 5
@@ -26,13 +26,6 @@ def swapped_run(reference: Reference, rounds: int, h1: int, h2: int, pairing: Pa
                 own[one], own[other] = own[other], own[one]
         shown.append(reference.mean(own))
     return shown
-
-
-def trained(reference: Reference, client: int, model: Model) -> Model:
-    own = [value.copy() for value in model]
-    for _ in range(STEPS):
-        own = [v - LR * g for v, g in zip(own, reference.gradient(client, own), strict=True)]
-    return own
 
 
 def loss_on_test_set(reference: Reference, model: Model) -> float:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
-from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, check, spec_of
 from workers.engine import simulate
 from workers.engine.federation import Federation, make_federation
 from workers.spec import parse_run
@@ -72,9 +72,7 @@ def test_it_equals_plain_loops(with_samples: bool) -> None:
     for _ in range(ROUNDS):
         models, weights = [], []
         for client in range(5):
-            own = [value.copy() for value in reference.model]
-            for _ in range(STEPS):
-                own = [v - LR * g for v, g in zip(own, reference.gradient(client, own), strict=True)]
+            own = reference.descended(client)
             models.append(own)
             samples = len(reference.federation.clients[client].train) if with_samples else 1
             weights.append(own_loss(reference.federation, client, own) * samples)

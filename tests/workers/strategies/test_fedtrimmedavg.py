@@ -9,7 +9,7 @@ from scipy.stats import trim_mean
 
 from tests.workers.strategies.by_hand import Server, answer, tensors
 from tests.workers.strategies.flowers_own import aggregated
-from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, check, spec_of
 from workers.engine import simulate
 from workers.errors import SpecError
 from workers.spec import parse_run
@@ -62,12 +62,7 @@ def test_it_equals_plain_loops(trim: float) -> None:
     spec = spec_of({"name": "fedtrimmedavg", "trim": trim})
     reference = Reference(spec)
     for _ in range(ROUNDS):
-        models = []
-        for client in range(5):
-            own = [value.copy() for value in reference.model]
-            for _ in range(STEPS):
-                own = [v - LR * g for v, g in zip(own, reference.gradient(client, own), strict=True)]
-            models.append(own)
+        models = [reference.descended(client) for client in range(5)]
         reference.model = [trim_mean(np.stack([model[i] for model in models]), trim) for i in range(2)]
 
     check(simulate(spec), reference)

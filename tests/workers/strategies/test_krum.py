@@ -10,7 +10,7 @@ from flwr.serverapp.strategy import Krum, MultiKrum
 
 from tests.workers.strategies.by_hand import Server, answer, tensors
 from tests.workers.strategies.flowers_own import aggregated
-from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, check, spec_of
 from workers.engine import simulate
 from workers.errors import SpecError
 from workers.spec import parse_run
@@ -91,12 +91,7 @@ def test_it_equals_plain_loops(name: str, options: dict[str, int], kept: int) ->
     spec = spec_of({"name": name, "malicious": 1, **options})
     reference = Reference(spec)
     for _ in range(ROUNDS):
-        models = []
-        for client in range(5):
-            own = [value.copy() for value in reference.model]
-            for _ in range(STEPS):
-                own = [v - LR * g for v, g in zip(own, reference.gradient(client, own), strict=True)]
-            models.append(own)
+        models = [reference.descended(client) for client in range(5)]
         flat = [np.concatenate([value.ravel() for value in model]) for model in models]
         scores = [sum(sorted(float(((one - other) ** 2).sum()) for other in flat)[1:3]) for one in flat]
         best = sorted(range(5), key=lambda client: scores[client])[:kept]

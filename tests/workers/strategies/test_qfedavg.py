@@ -7,7 +7,7 @@ import pytest
 
 from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
-from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, Reference, check, spec_of
 from workers.engine import simulate
 
 
@@ -55,9 +55,7 @@ def test_it_equals_plain_loops(q: float) -> None:
     for _ in range(ROUNDS):
         steps, curvature = [np.zeros_like(value) for value in reference.model], 0.0
         for client in range(5):
-            own = [value.copy() for value in reference.model]
-            for _ in range(STEPS):
-                own = [v - LR * g for v, g in zip(own, reference.gradient(client, own), strict=True)]
+            own = reference.descended(client)
             loss = global_loss(reference, client)
             moved = [(w - v) / LR for w, v in zip(reference.model, own, strict=True)]
             steps = [step + loss**q * d for step, d in zip(steps, moved, strict=True)]
