@@ -31,7 +31,9 @@ class FedSwap(Strategy):
 
     name = "fedswap"
     label = "FedSwap"
-    paper = "Chiu et al.: Semisupervised Distributed Learning With Non-IID Data for AIoT Service Platform, 2020"
+    paper = (
+        "Chiu et al.: Semisupervised Distributed Learning With Non-IID Data for AIoT Service Platform, IEEE IoT J. 2020"
+    )
     Params = FedSwapParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
