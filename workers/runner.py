@@ -73,8 +73,7 @@ def die_with(parent: int) -> None:
 
 def run_job(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> None:
     try:
-        provenance, artifact = compute(job, pipe, stop)
-        pipe.send("done", provenance=provenance, artifact=artifact)
+        pipe.send("done", **compute(job, pipe, stop))
     except StopRequested:
         pipe.send("stopped")
     except TributaryError as error:
@@ -83,7 +82,7 @@ def run_job(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> Non
         pipe.send("failed", reason=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
 
 
-def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> tuple[dict[str, Any], str]:
+def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> dict[str, Any]:
     from workers.engine import simulate
     from workers.engine.checkpoint import CheckpointPolicy
     from workers.engine.records import RoundRecord
@@ -106,7 +105,8 @@ def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> tup
     )
     spec = parse_run({**job["spec"], "engine": job["engine"]})
     result = simulate(spec, on_round=on_round, checkpoint=policy, device=job["device"], stop=stop, on_start=on_start)
-    return dict(result.provenance), save_model(Path(job["artifacts"]), result.parameters)
+    artifact = save_model(Path(job["artifacts"]), result.parameters)
+    return {"provenance": dict(result.provenance), "findings": dict(result.findings), "artifact": artifact}
 
 
 def save_model(folder: Path, parameters: Mapping[str, Any]) -> str:

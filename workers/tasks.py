@@ -189,7 +189,8 @@ class Drive:
                 self.save(lambda: leases.checkpoint_record(claim=self.claim, path=path, round_number=number))
             case "done":
                 artifact = str(Path(event["artifact"]).relative_to(home()))
-                self.end(leases.run_finish, provenance=event["provenance"], artifact=artifact)
+                told = {"provenance": event["provenance"], "findings": event["findings"]}
+                self.end(leases.run_finish, artifact=artifact, **told)
                 shutil.rmtree(checkpoint_folder(self.claim.run), ignore_errors=True)
                 return True
             case "stopped":

@@ -136,10 +136,12 @@ def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
         Attempt.objects.filter(token=claim.token).update(checkpoint=path, checkpoint_round=round_number)
 
 
-def run_finish(*, claim: Claim, provenance: Mapping[str, Any], artifact: str = "") -> None:
+def run_finish(
+    *, claim: Claim, provenance: Mapping[str, Any], artifact: str = "", findings: Mapping[str, Any] | None = None
+) -> None:
     with transaction.atomic():
         run = locked(claim)
-        run.provenance, run.artifact = json_safe(provenance), artifact
+        run.provenance, run.findings, run.artifact = json_safe(provenance), json_safe(findings or {}), artifact
         end(run, RunState.DONE, Outcome.DONE)
 
 

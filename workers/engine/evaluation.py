@@ -25,8 +25,11 @@ BATCH_VALUES = 2**22
 
 @dataclass(frozen=True)
 class Evaluated:
+    """`confusion` counts samples: a row for each true class. Models of several clients add up."""
+
     metrics: dict[str, float]
     clients: dict[int, dict[str, float]]
+    confusion: np.ndarray | None = None
 
 
 class Evaluator:
@@ -44,7 +47,7 @@ class Evaluator:
 
     def evaluate(self, model: Tensors, cohort: Sequence[int]) -> Evaluated:
         if self.spec.evaluation.on == "server":
-            return Evaluated(metrics_of(self.scores(model, self.test.x, self.test.y), self.names), {})
+            return self.evaluated(self.scores(model, self.test.x, self.test.y))
         chosen = cohort if self.spec.evaluation.clients == "cohort" else list(self.held_out)
         return self.on_clients(model, [client for client in chosen if client in self.held_out])
 
@@ -56,21 +59,28 @@ class Evaluator:
         owners = np.repeat(clients, [len(self.held_out[client]) for client in clients])
         scores = self.scores(model, *self.samples.take(torch.from_numpy(index).to(self.samples.x.device)))
         each = {client: one_client(scores.of(owners == client)) for client in clients}
-        return Evaluated({**metrics_of(scores, self.names), **client_metrics(each)}, each)
+        return self.evaluated(scores, each)
+
+    def evaluated(self, scores: Scores, each: dict[int, dict[str, float]] | None = None) -> Evaluated:
+        metrics = {**metrics_of(scores, self.names), **(client_metrics(each) if each else {})}
+        return Evaluated(metrics, each or {}, scores.confusion(len(self.names)))
 
     def personal(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> Evaluated:
         """Every client with its own model: on its held-out part (pooled), or on the test set (means over clients)."""
         everyone = cohort if self.spec.evaluation.clients == "cohort" else self.everyone
         if self.spec.evaluation.on == "server":
             scores = {client: self.scores(model_of(client), self.test.x, self.test.y) for client in everyone}
-            metrics = means([metrics_of(each, self.names) for each in scores.values()])
         else:
             scores = {
                 client: self.own_scores(model_of(client), client) for client in everyone if client in self.held_out
             }
-            metrics = metrics_of(Scores.joined(list(scores.values())), self.names) if scores else {}
+        if not scores:
+            return Evaluated({}, {})
         each = {client: one_client(found) for client, found in scores.items()}
-        return Evaluated({**metrics, **(client_metrics(each) if each else {})}, each)
+        found = self.evaluated(Scores.joined(list(scores.values())), each)
+        if self.spec.evaluation.on == "server":
+            found.metrics.update(means([metrics_of(one, self.names) for one in scores.values()]))
+        return found
 
     def own_scores(self, model: Tensors, client: int) -> Scores:
         index = torch.from_numpy(self.held_out[client]).to(self.samples.x.device)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from flwr.app import ConfigRecord, Message, MetricRecord
 
@@ -22,6 +23,7 @@ from workers.engine.method import Method
 from workers.engine.names import METRICS, SAMPLES, STEPS, TRAIN_LOSS
 from workers.engine.records import RoundRecord
 from workers.engine.rule import ClientStore
+from workers.engine.schedule import samples_seen
 from workers.errors import TributaryError
 from workers.spec import RunSpec
 
@@ -46,6 +48,7 @@ class Progress:
     model: Tensors
     round: int = 0
     history: list[RoundRecord] = field(default_factory=list)
+    confusion: np.ndarray | None = None
 
 
 @dataclass
@@ -58,11 +61,12 @@ class Loop:
     store: ClientStore
     progress: Progress
     on_round: OnRound | None = None
+    padded: bool = True
 
     def begin(self) -> None:
         """Round 0: the evaluation before training."""
         started = perf_counter()
-        found = self.evaluator.evaluate(self.progress.model, ())
+        found = self.seen(self.evaluator.evaluate(self.progress.model, ()))
         seconds = perf_counter() - started
         metrics = {
             **found.metrics,
@@ -98,7 +102,13 @@ class Loop:
         found = self.evaluated(number, model, cohort)
         times.append(perf_counter())
         self.progress.model, self.progress.round = model, number
-        metrics = {**found.metrics, **train_metrics(clients), **traffic(requests, replies), **seconds(times)}
+        metrics = {
+            **found.metrics,
+            **train_metrics(clients),
+            **self.work(clients),
+            **traffic(requests, replies),
+            **seconds(times),
+        }
         add_reported(metrics, reported or {})
         self.record(RoundRecord(number, metrics, cohort, joined(clients, found.clients)))
 
@@ -106,9 +116,30 @@ class Loop:
         if number % self.spec.evaluation.every and number != self.spec.rounds:
             return Evaluated({}, {})
         if self.method.personal:
-            return self.evaluator.personal(lambda client: self.store.model(client, model), cohort)
+            return self.seen(self.evaluator.personal(lambda client: self.store.model(client, model), cohort))
         shown = getattr(self.method.server, "virtual", None) or model
-        return self.evaluator.evaluate(shown, cohort)
+        return self.seen(self.evaluator.evaluate(shown, cohort))
+
+    def work(self, clients: ClientValues) -> dict[str, float]:
+        """What the clients' training of this round comes to, all together."""
+        size = self.spec.local.batch_size
+        done = [(int(each["samples"]), int(each["steps"])) for each in clients.values() if "failed" not in each]
+        whole = self.method.rule.full_batch
+        seen = [own if whole else samples_seen(own, steps, size, padded=self.padded) for own, steps in done]
+        return {"local_steps": float(sum(steps for _, steps in done)), "samples_seen": float(sum(seen))}
+
+    def seen(self, found: Evaluated) -> Evaluated:
+        self.progress.confusion = self.progress.confusion if found.confusion is None else found.confusion
+        return found
+
+    @property
+    def findings(self) -> dict[str, Any]:
+        told = getattr(self.method.server, "findings", None)
+        confusion = self.progress.confusion
+        return {
+            **({} if confusion is None else {"confusion": confusion.tolist()}),
+            **({self.spec.strategy.name: told} if told else {}),
+        }
 
     def record(self, record: RoundRecord) -> None:
         self.progress.history.append(record)

@@ -36,6 +36,10 @@ class Scores:
     def loss(self) -> float:
         return float(np.mean(self.losses))
 
+    def confusion(self, classes: int) -> np.ndarray:
+        """How often each true class (row) was taken for each class (column)."""
+        return np.bincount(self.truth * classes + self.found, minlength=classes**2).reshape(classes, classes)
+
 
 def metrics_of(scores: Scores, names: Sequence[str]) -> dict[str, float]:
     """accuracy, loss, macro F1 over the classes that occur (in truth or prediction), recall of each true class."""

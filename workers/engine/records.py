@@ -25,8 +25,13 @@ class RoundRecord:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run: every record, the final parameters by name, and where the numbers came from."""
+    """A finished run: every record, the final parameters by name, and where the numbers came from.
+
+    `findings` is what it found beyond its curves, as plain values: `confusion` of the last evaluation (a row for each
+    true class), and under the strategy's name whatever its server side tells in a property `findings`.
+    """
 
     history: tuple[RoundRecord, ...]
     parameters: Mapping[str, np.ndarray]
     provenance: Mapping[str, Any]
+    findings: Mapping[str, Any] = field(default_factory=dict)

@@ -121,6 +121,13 @@ def steps_per_epoch(sizes: np.ndarray, batch_size: int, *, padded: bool) -> np.n
     return steps if padded else steps - (sizes % batch_size == 1)
 
 
+def samples_seen(size: int, steps: int, batch_size: int, *, padded: bool) -> int:
+    """How many samples (repeated ones too) a client of that size went through in that many steps."""
+    per_epoch = max(1, int(steps_per_epoch(np.array(size), batch_size, padded=padded)))
+    epochs, rest = divmod(steps, per_epoch)
+    return epochs * size + rest * batch_size
+
+
 def shuffled(samples: Sequence[np.ndarray], sizes: np.ndarray, keys: np.ndarray, epochs: int) -> np.ndarray:
     """For each epoch every client's samples in a new order: one sort of random keys with the client in front."""
     owners = np.repeat(np.arange(len(sizes)), sizes)

@@ -59,6 +59,7 @@ def simulate(
         provenance(
             engine=path.name, device=str(setup.device), seconds=earlier_seconds(found) + perf_counter() - started
         ),
+        loop.findings,
     )
 
 
@@ -68,7 +69,15 @@ def make_loop(setup: Setup, path: Path, found: CheckpointState | None, on_round:
     if found is not None:
         restore(setup, progress, found)
     return Loop(
-        setup.spec, setup.federation, setup.method, grid, setup.evaluator, setup.trainer.store, progress, on_round
+        setup.spec,
+        setup.federation,
+        setup.method,
+        grid,
+        setup.evaluator,
+        setup.trainer.store,
+        progress,
+        on_round,
+        setup.trainer.padded,
     )
 
 
@@ -93,7 +102,10 @@ def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int:
     server = getattr(setup.method.server, "state", {})
     arrays |= {f"{SERVER}{name}": tensor.cpu().numpy() for name, tensor in server.items()}
     arrays |= setup.trainer.store.arrays()
-    facts = {"history": [[each.round, dict(each.metrics), list(each.cohort)] for each in progress.history]}
+    facts = {
+        "history": [[each.round, dict(each.metrics), list(each.cohort)] for each in progress.history],
+        "confusion": progress.confusion if progress.confusion is None else progress.confusion.tolist(),
+    }
     save(policy, CheckpointState(canonical_hash(setup.spec), progress.round, path.name, arrays, facts))
     return progress.round
 
@@ -114,6 +126,7 @@ def restore(setup: Setup, progress: Progress, found: CheckpointState) -> None:
     progress.history = [
         RoundRecord(number, metrics, tuple(cohort)) for number, metrics, cohort in found.facts["history"]
     ]
+    progress.confusion = kept if (kept := found.facts.get("confusion")) is None else np.array(kept)
     if state := below(SERVER):
         setup.method.server.load(state)  # type: ignore[attr-defined]
     setup.trainer.store.load(found.arrays, setup.device)

@@ -57,3 +57,8 @@ def test_losses_that_are_not_finite_are_kept() -> None:
 
 def test_means_are_per_metric() -> None:
     assert means([{"a": 1.0, "b": 0.0}, {"a": 2.0, "b": 1.0}]) == {"a": 1.5, "b": 0.5}
+
+
+def test_a_confusion_matrix_has_a_row_for_each_true_class() -> None:
+    scores = Scores(np.array([0, 0, 0, 1, 2, 2]), np.array([0, 2, 2, 1, 0, 2]), np.zeros(6))
+    assert scores.confusion(4).tolist() == [[1, 0, 2, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]

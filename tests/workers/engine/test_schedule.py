@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from workers.engine.schedule import Schedule
+from workers.engine.schedule import Schedule, samples_seen
 from workers.streams import client_keys
 
 
@@ -92,3 +92,20 @@ def test_a_long_schedule_made_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("workers.engine.schedule.BLOCK", 16)
 
     assert seen(schedule([40, 17], epochs=3)) == whole
+
+
+@pytest.mark.parametrize(
+    ("size", "steps", "padded", "expected"),
+    [
+        (25, 6, True, 50),  # two epochs of 10, 10 and 5
+        (25, 4, True, 35),  # one epoch, then one batch of 10
+        (21, 4, True, 31),  # 10, 10 and 1, then 10
+        (21, 4, False, 42),  # the last one joins the batch before it: 10 and 11, twice
+        (1, 0, False, 0),  # a single sample has no batch statistics
+        (7, 3, True, 21),
+    ],
+)
+def test_the_samples_a_client_went_through_follow_from_its_steps(
+    size: int, steps: int, padded: bool, expected: int
+) -> None:
+    assert samples_seen(size, steps, 10, padded=padded) == expected

@@ -52,6 +52,18 @@ def test_round_zero_is_the_evaluation_before_training() -> None:
     assert {"accuracy", "loss", "f1", "recall.0", "seconds"} <= set(seen[0].metrics)
 
 
+def test_the_confusion_matrix_is_that_of_the_last_evaluation(tmp_path: Path) -> None:
+    result = simulate(tiny())
+    confusion, last = np.array(result.findings["confusion"]), result.history[-1].metrics
+
+    assert confusion.shape == (3, 3)
+    assert np.trace(confusion) / confusion.sum() == pytest.approx(last["accuracy"])
+    recalls = np.diag(confusion) / confusion.sum(1)
+    assert recalls.tolist() == pytest.approx([last[f"recall.{name}"] for name in range(3)])
+    resumed = [simulate(tiny(), checkpoint=tmp_path / "kept").findings for _ in range(2)]
+    assert resumed == [result.findings, result.findings]
+
+
 def test_records_say_who_took_part_and_what_it_cost() -> None:
     """A model of (4 + 1) * 3 float64 values and one integer down; model and three numbers up, for three clients."""
     record = simulate(tiny()).history[1]
