@@ -48,7 +48,11 @@ class Study(models.Model):
 
 
 class Membership(models.Model):
-    """A run belongs to every study that asked for it: `position` is its place in the grid, `turn` in the queue."""
+    """A run belongs to every study that asked for it: `position` is its place in the grid, `turn` in the queue.
+
+    `waiting` says that the run is queued. Triggers of the database keep it true to the run's state, so that a claim
+    finds the studies that wait, and the first run of each, without reading the others.
+    """
 
     pk = models.CompositePrimaryKey("study_id", "run_id")
     study = models.ForeignKey(Study, models.CASCADE, related_name="memberships")
@@ -56,7 +60,11 @@ class Membership(models.Model):
     position = models.IntegerField()
     turn = models.IntegerField()
     reused = models.BooleanField(default=False)
+    waiting = models.BooleanField(default=False, editable=False)
 
     class Meta:
         ordering = ["position"]
-        indexes = [models.Index(fields=["study", "turn"], name="membership_turn")]
+        indexes = [
+            models.Index(fields=["study", "turn"], name="membership_turn"),
+            models.Index(fields=["study", "turn"], condition=models.Q(waiting=True), name="membership_waiting"),
+        ]

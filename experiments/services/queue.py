@@ -13,31 +13,42 @@ from experiments.live.notify import notify_states
 from experiments.models import Attempt, Device, Run, RunState, Worker
 from experiments.services.leases import LEASE_SECONDS, Claim, lose_runs
 
-# Priority first, then whoever has least running, then the older study. A GPU worker prefers what needs its GPU.
+# Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
+# worker prefers what needs its GPU. The first part jumps from study to study in the index of what waits.
 STUDIES = """
-WITH waiting AS (
-    SELECT DISTINCT membership.study_id
-    FROM experiments_run AS run JOIN experiments_membership AS membership ON membership.run_id = run.id
-    WHERE run.state = 'queued'
+WITH RECURSIVE waiting AS (
+    (SELECT study_id FROM experiments_membership WHERE waiting ORDER BY study_id LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT further.study_id FROM experiments_membership AS further
+        WHERE further.waiting AND further.study_id > waiting.study_id ORDER BY further.study_id LIMIT 1
+    ) FROM waiting WHERE waiting.study_id IS NOT NULL
 ), busy AS (
     SELECT study.owner_id, count(DISTINCT run.id) AS runs
     FROM experiments_run AS run
     JOIN experiments_membership AS membership ON membership.run_id = run.id
     JOIN experiments_study AS study ON study.id = membership.study_id
     WHERE run.state = 'running' GROUP BY study.owner_id
+), served AS (
+    SELECT study.owner_id, max(latest.id) AS attempt
+    FROM (SELECT id, run_id FROM experiments_attempt ORDER BY id DESC LIMIT 100) AS latest
+    JOIN experiments_membership AS membership ON membership.run_id = latest.run_id
+    JOIN experiments_study AS study ON study.id = membership.study_id
+    GROUP BY study.owner_id
 )
 SELECT study.id
-FROM experiments_study AS study
-JOIN waiting ON waiting.study_id = study.id
+FROM waiting
+JOIN experiments_study AS study ON study.id = waiting.study_id
 LEFT JOIN busy ON busy.owner_id = study.owner_id
+LEFT JOIN served ON served.owner_id = study.owner_id
 WHERE NOT study.paused AND NOT study.cancelled AND study.requires = ANY(%(devices)s)
-ORDER BY study.priority DESC, study.requires = 'gpu' DESC, COALESCE(busy.runs, 0), study.id
+ORDER BY study.priority DESC, study.requires = 'gpu' DESC, COALESCE(busy.runs, 0), COALESCE(served.attempt, 0), study.id
 """
 
 NEXT_RUN = """
 SELECT run.id
 FROM experiments_membership AS membership JOIN experiments_run AS run ON run.id = membership.run_id
-WHERE membership.study_id = %(study)s AND run.state = 'queued'
+WHERE membership.study_id = %(study)s AND membership.waiting AND run.state = 'queued'
 ORDER BY membership.turn LIMIT 1
 FOR UPDATE OF run SKIP LOCKED
 """

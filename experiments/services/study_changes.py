@@ -107,6 +107,8 @@ def study_delete(*, study: Study, actor: User) -> int:
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
+        # Runs before memberships, as workers lock them: the other way round the two could wait for each other.
+        list(Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",)).values_list("pk"))
         gone = ids(only_held_by(study, besides=Study.objects.all()))
         notify_study(study.pk, "deleted")
         study.delete()

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from experiments.models import Attempt, Metric, Outcome, Round, Run, RunState, Study, User, Worker
+from experiments.models import Attempt, Membership, Metric, Outcome, Round, Run, RunState, Study, User, Worker
 from experiments.services.errors import NotAllowedError, StaleLeaseError
 from experiments.services.fleet import idle_workers, worker_beat, worker_drain, worker_enlist, workers_forget
 from experiments.services.leases import (
@@ -28,6 +28,7 @@ from experiments.services.leases import (
 )
 from experiments.services.queue import reap, run_claim
 from experiments.services.studies import study_launch
+from experiments.services.study_changes import study_cancel
 from workers.engine.records import RoundRecord
 
 Block = dict[str, Any]
@@ -76,6 +77,39 @@ def test_people_take_turns(owner: User, stranger: User, worker: Worker, block: B
     claims = [claimed(worker).run for _ in range(6)]
     assert mine.runs.filter(pk__in=claims).count() == 3
     assert theirs.runs.filter(pk__in=claims).count() == 3
+
+
+def test_on_a_single_worker_a_large_grid_lets_a_colleagues_runs_through(
+    owner: User, stranger: User, worker: Worker, block: Block
+) -> None:
+    launch(owner, {**block, "seeds": 50})
+    theirs = launch(stranger, {**block, "rounds": 7, "strategy": {"name": "fedavg"}, "seeds": 3})
+    rounds = []
+    for _ in range(8):
+        claim = claimed(worker)
+        rounds.append(claim.spec["rounds"])
+        run_finish(claim=claim, provenance={})
+    assert rounds == [3, 7, 3, 7, 3, 7, 3, 3]
+    assert not theirs.runs.exclude(state=RunState.DONE).exists()
+
+
+def waiting() -> list[tuple[int, bool]]:
+    return list(Membership.objects.order_by("study", "position").values_list("study", "waiting"))
+
+
+def test_memberships_know_whether_their_run_waits(owner: User, stranger: User, worker: Worker, block: Block) -> None:
+    one = {**block, "strategy": {"name": "fedavg"}}
+    mine = launch(owner, one)
+    assert waiting() == [(mine.pk, True), (mine.pk, True)]
+    claim = claimed(worker)
+    assert waiting() == [(mine.pk, False), (mine.pk, True)]
+    theirs = launch(stranger, one)
+    assert waiting() == [(mine.pk, False), (mine.pk, True), (theirs.pk, False), (theirs.pk, True)]
+    run_release(claim=claim)
+    assert [each for _, each in waiting()] == [True, True, True, True]
+    study_cancel(study=mine, actor=owner)
+    study_cancel(study=theirs, actor=stranger)
+    assert [each for _, each in waiting()] == [False, False, False, False]
 
 
 def test_what_needs_a_gpu_waits_for_one(owner: User, worker: Worker, block: Block) -> None:
