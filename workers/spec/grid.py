@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workers.errors import Problem, SpecError
-from workers.spec.identity import canonical_hash, cell_hash
+from workers.spec.identity import CellIdentity, cell_identity
 from workers.spec.runspec import RunSpec, parse_run
 
 DEFAULT_LIMIT = 10_000
+SEEDS = range(2**31)
 
 
 @dataclass(frozen=True)
@@ -56,27 +57,48 @@ def expand(blocks: Sequence[Mapping[str, Any]], *, limit: int = DEFAULT_LIMIT) -
 def planned(blocks: Sequence[Mapping[str, Any]]) -> Grid:
     runs: dict[str, PlannedRun] = {}
     problems: set[Problem] = set()
+    parsed = CellParser()
     for index, block in enumerate(blocks):
         for variant in variants(with_seeds(block), "", f"blocks.{index}"):
             try:
-                spec = parse_run(variant.value)
+                run = parsed.run(variant.value)
             except SpecError as error:
-                problems |= {as_written(problem, variant, index) for problem in error.errors}
+                problems |= {as_written(problem, variant, index, block) for problem in error.errors}
                 continue
-            run = PlannedRun(spec, canonical_hash(spec), cell_hash(spec))
             runs.setdefault(run.hash, run)
     if problems:
         raise SpecError(problems)
     return Grid(tuple(runs.values()))
 
 
-def as_written(problem: Problem, variant: Variant, block: int) -> Problem:
+class CellParser:
+    """Runs that differ only in seed are checked and hashed as one: most of a grid is seeds."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, tuple[RunSpec, CellIdentity]] = {}
+
+    def run(self, data: Mapping[str, Any]) -> PlannedRun:
+        seed, cell = data.get("seed", 0), repr({key: value for key, value in data.items() if key != "seed"})
+        if cell in self.cells and type(seed) is int and seed in SEEDS:
+            first, identity = self.cells[cell]
+            spec = first.model_copy(update={"seed": seed})
+        else:
+            spec = parse_run(data)
+            identity = cell_identity(spec)
+            self.cells[cell] = spec, identity
+        return PlannedRun(spec, identity.run(spec.seed), identity.cell)
+
+
+def as_written(problem: Problem, variant: Variant, index: int, block: Mapping[str, Any]) -> Problem:
     """The problem at the path where the person wrote the value; a missing field at its parent's path."""
     parts = problem.path.split(".")
+    if parts == ["seed"] and "seeds" in block:
+        place = variant.written["seed"].removeprefix(f"blocks.{index}.seed")
+        return Problem(f"blocks.{index}.seeds{place}", problem.message)
     for length in range(len(parts), 0, -1):
         if written := variant.written.get(".".join(parts[:length])):
             return Problem(".".join([written, *parts[length:]]), problem.message)
-    return problem.below(f"blocks.{block}")
+    return problem.below(f"blocks.{index}")
 
 
 def count_runs(block: Mapping[str, Any]) -> int:

@@ -4,10 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from workers.catalog import load_catalog
 from workers.spec.runspec import RunSpec
+
+ANY_SEED = "any"
+
+
+@dataclass(frozen=True)
+class CellIdentity:
+    """A cell's own hash, and the text around the seed from which the hash of each of its runs follows."""
+
+    cell: str
+    before: str
+    after: str
+
+    def run(self, seed: int) -> str:
+        return sha256(f"{self.before}{seed}{self.after}")
+
+
+def cell_identity(spec: RunSpec) -> CellIdentity:
+    """What all seeds of a cell share, worked out once: a grid has many of them."""
+    parts = identity(spec)
+    parts["spec"]["seed"] = ANY_SEED
+    before, after = canonical(parts).split(f'"seed":"{ANY_SEED}"')
+    del parts["spec"]["seed"]
+    return CellIdentity(digest(parts), f'{before}"seed":', after)
 
 
 def canonical_hash(spec: RunSpec) -> str:
@@ -38,6 +62,13 @@ def identity(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest(value: Any) -> str:
+    return sha256(canonical(value))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workers.errors import Problem, SpecError
-from workers.spec import count_runs, expand
+from workers.spec import canonical_hash, cell_hash, count_runs, expand, parse_run
 
 BASE: dict[str, Any] = {
     "dataset": {"name": "digits"},
@@ -116,3 +116,16 @@ def test_a_block_that_cannot_be_read_is_refused(change: dict[Any, Any], path: st
 
 def test_a_block_must_be_a_mapping() -> None:
     assert problems("digits") == (Problem("blocks.0", "A block is a mapping of fields."),)
+
+
+def test_runs_that_are_checked_together_have_the_hashes_of_runs_checked_alone() -> None:
+    block = {**BASE, "strategy": [{"name": "fedavg"}, {"name": "fedprox", "mu": 0.1}], "seeds": [0, 7, 2**31 - 1]}
+    for run in expand([block]).runs:
+        alone = parse_run(run.spec.model_dump(mode="json"))
+        assert (run.spec, run.hash, run.cell) == (alone, canonical_hash(alone), cell_hash(alone))
+
+
+def test_every_wrong_seed_is_told() -> None:
+    with pytest.raises(SpecError) as caught:
+        expand([{**BASE, "seeds": [0, -1, 1, 2**31, True, "x"]}])
+    assert [problem.path for problem in caught.value.errors] == [f"blocks.0.seeds.{place}" for place in (1, 3, 4, 5)]
