@@ -1,0 +1,47 @@
+"""What a run cost: bytes over the wire, seconds by phase, local steps and samples, summed over its rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Sum, Window
+
+from experiments.models import Metric
+
+BYTES = ("bytes_up", "bytes_down", "bytes_peer")
+PHASES = ("seconds_train", "seconds_aggregate", "seconds_evaluate")
+WORK = ("local_steps", "samples_seen")
+COSTS = (*BYTES, "seconds", *PHASES, *WORK)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of all rounds together; `rounds` is how many told it."""
+
+    name: str
+    total: float
+    rounds: int
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.rounds
+
+
+def run_costs(*, run: int) -> list[Cost]:
+    """In the order of `COSTS`; what was never told is left out."""
+    values = Metric.objects.filter(run_id=run, name__in=COSTS)
+    found = {
+        row["name"]: Cost(row["name"], row["total"], row["rounds"])
+        for row in values.values("name").annotate(total=Sum("value"), rounds=Count("round")).order_by()
+    }
+    return [found[name] for name in COSTS if name in found]
+
+
+def cumulated(*, run: int, names: tuple[str, ...]) -> dict[str, list[tuple[int, float]]]:
+    """Round and sum up to it, by metric."""
+    so_far = Window(Sum("value"), partition_by=[F("name")], order_by=F("round").asc())
+    values = Metric.objects.filter(run_id=run, name__in=names).annotate(so_far=so_far)
+    found: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
+    for name, number, total in values.order_by("name", "round").values_list("name", "round", "so_far"):
+        found[name].append((number, total))
+    return {name: points for name, points in found.items() if points}

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from experiments.models import User
+from experiments.services.archive import study_archive, study_restore
+from experiments.services.errors import NotAllowedError
+from tests.experiments import lab
+
+
+def test_an_archived_study_keeps_its_runs_and_comes_back(owner: User) -> None:
+    study = study_archive(study=lab.launched(owner), actor=owner)
+    first = study.archived
+    assert first is not None
+    assert study_archive(study=study, actor=owner).archived == first
+    assert study.runs.count() == 6
+    assert study_restore(study=study, actor=owner).archived is None
+
+
+def test_only_the_owner_and_admins_archive(owner: User, stranger: User, viewer: User, admin: User) -> None:
+    study = lab.launched(owner)
+    for person in (stranger, viewer):
+        with pytest.raises(NotAllowedError):
+            study_archive(study=study, actor=person)
+        with pytest.raises(NotAllowedError):
+            study_restore(study=study, actor=person)
+    assert study_archive(study=study, actor=admin).archived is not None
