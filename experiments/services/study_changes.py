@@ -10,9 +10,11 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from experiments.live.notify import notify_study
 from experiments.models import Membership, Run, RunState, Study, User
 from experiments.services.bell import ring_after_commit
+from experiments.services.errors import ConflictError
 from experiments.services.files import remove_run_folders
 from experiments.services.locks import Lock, lock_in_transaction
 from experiments.services.numbers import plain_text
+from experiments.services.reasons import first_line
 from experiments.services.rights import require_manage
 from experiments.services.runs import cancel_runs, live_equal, requeue_runs
 from experiments.services.studies import clean_tags, field_problems
@@ -52,23 +54,33 @@ def study_resume(*, study: Study, actor: User) -> Study:
     return refreshed(study)
 
 
-def study_retry(*, study: Study, actor: User) -> int:
-    """Queues the failed and cancelled runs again, each from its last checkpoint; returns how many."""
+def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
+    """Queues failed and cancelled runs again, each from its last checkpoint; returns how many.
+
+    With a `reason` only those that failed with this first line.
+    """
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
         Study.objects.filter(pk=study.pk).update(cancelled=False)
         leaving = Run.objects.filter(studies=study, state=RunState.RUNNING, cancel_requested=True)
-        ended = list(Run.objects.filter(studies=study, state__in=ENDED_BADLY).order_by("id"))
+        ended = ended_badly(study, reason)
         equal = live_equal(ended)
         for run in ended:
             if run.hash in equal and run.shared:
                 swap_member(study, run, equal[run.hash])
         again = requeue_runs([run.pk for run in ended if not (run.hash in equal and run.shared)])
-        again += leaving.update(cancel_requested=False)
+        again += leaving.update(cancel_requested=False) if reason is None else 0
         notify_study(study.pk, "retried")
         ring_after_commit()
     return again
+
+
+def ended_badly(study: Study, reason: str | None) -> list[Run]:
+    ended = Run.objects.filter(studies=study, state__in=ENDED_BADLY).order_by("id")
+    if reason is None:
+        return list(ended)
+    return [run for run in ended.filter(state=RunState.FAILED) if first_line(run.reason) == reason]
 
 
 def swap_member(study: Study, old: Run, new: int) -> None:
@@ -102,14 +114,19 @@ def study_update(
     return study
 
 
-def study_delete(*, study: Study, actor: User) -> int:
-    """Deletes the study and the runs only it holds, whatever their state; returns how many runs went."""
+def study_delete(*, study: Study, actor: User, expected: int | None = None) -> int:
+    """Deletes the study and the runs only it holds, whatever their state; returns how many runs went.
+
+    `expected` is what a person agreed to: where other runs would go by now, nothing is deleted.
+    """
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
         # Runs before memberships, as workers lock them: the other way round the two could wait for each other.
         list(Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",)).values_list("pk"))
         gone = ids(only_held_by(study, besides=Study.objects.all()))
+        if expected is not None and len(gone) != expected:
+            raise ConflictError(f"Nothing was deleted: {len(gone)} runs would go by now, not {expected}. Look again.")
         notify_study(study.pk, "deleted")
         study.delete()
         delete_runs(gone)

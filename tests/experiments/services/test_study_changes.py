@@ -96,6 +96,19 @@ def test_retry_queues_what_failed_or_was_cancelled_and_keeps_ids(study: Study, o
     assert not study.runs.exclude(reason="").exists()
 
 
+def test_retry_of_one_reason_leaves_other_failures_and_cancelled_runs_alone(
+    study: Study, owner: User, worker: Worker
+) -> None:
+    for reason in ("Out of luck.\nstep 3", "Out of luck.\nstep 4", "Out of disk."):
+        claim = run_claim(worker=worker)
+        assert claim
+        run_fail(claim=claim, reason=reason)
+    run_cancel(run=study.runs.get(state=RunState.QUEUED), actor=owner)
+    assert study_retry(study=study, actor=owner, reason="Out of luck.") == 2
+    assert states(study) == {"queued": 2, "failed": 1, "cancelled": 1}
+    assert study.runs.get(state=RunState.FAILED).reason == "Out of disk."
+
+
 def test_retry_takes_an_equal_live_run_instead_of_a_copy(study: Study, owner: User, block: Block) -> None:
     study_cancel(study=study, actor=owner)
     newer = study_launch(owner=owner, name="Newer", blocks=[block])
@@ -108,6 +121,12 @@ def test_deleting_keeps_what_another_study_holds(study: Study, overlapping: Stud
     assert study_delete(study=study, actor=owner) == 2
     assert states(overlapping) == {"queued": 2}
     assert Run.objects.count() == 2
+
+
+def test_deleting_is_refused_where_more_would_go_than_was_agreed_to(study: Study, owner: User) -> None:
+    with pytest.raises(ConflictError, match="Nothing was deleted: 4 runs would go by now, not 2"):
+        study_delete(study=study, actor=owner, expected=2)
+    assert study_delete(study=study, actor=owner, expected=4) == 4
 
 
 def test_deleting_removes_the_files_too(study: Study, owner: User, django_capture_on_commit_callbacks: Any) -> None:
