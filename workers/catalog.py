@@ -1,17 +1,17 @@
-"""The catalog: every component that can be launched, found by looking at the files in its folder."""
+"""The catalog: every component that can be launched, found by looking at the files in its folder, and a lab's own."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, create_model
-
-from workers.component import Component, Dataset, Kind, Model, Optimizer, Parameters, Partition, Strategy
+from workers.component import Component, Dataset, Kind, Model, Optimizer, Partition, Strategy
+from workers.declaration import declared_in, made
+from workers.plugins import PluginProblem, plugin_components
 
 FOLDERS: dict[Kind, str] = {
     "dataset": "workers.datasets",
@@ -23,10 +23,16 @@ FOLDERS: dict[Kind, str] = {
 
 
 class Catalog:
-    """Components by kind and name. `catalog.strategies["fedprox"]`, `catalog.get("strategy", "fedprox")`."""
+    """Components by kind and name. `catalog.strategies["fedprox"]`, `catalog.get("strategy", "fedprox")`.
 
-    def __init__(self, components: Mapping[Kind, Mapping[str, Component]]) -> None:
+    `problems` has what is wrong with a lab's own components that are therefore not among them.
+    """
+
+    def __init__(
+        self, components: Mapping[Kind, Mapping[str, Component]], problems: Sequence[PluginProblem] = ()
+    ) -> None:
         self.components = components
+        self.problems = problems
 
     def get(self, kind: Kind, name: str) -> Component:
         return self.components[kind][name]
@@ -67,50 +73,28 @@ def describe(component: Component) -> dict[str, Any]:
         "summary": component.summary,
         "paper": component.paper,
         "version": component.version,
+        "plugin": component.origin,
         "schema": component.Params.model_json_schema(),
     }
 
 
-def discover(kind: Kind) -> dict[str, Component]:
-    """One component per public class in the folder's public files, sorted by name."""
+def built_in(kind: Kind) -> dict[str, Component]:
+    """One component per complete class in the folder's public files, sorted by name."""
     package = importlib.import_module(FOLDERS[kind])
     found: dict[str, Component] = {}
     for module in pkgutil.iter_modules(package.__path__):
         if not module.name.startswith("_"):
-            for component in components_in(importlib.import_module(f"{FOLDERS[kind]}.{module.name}"), kind):
-                found[component.name] = component
+            for declared in declared_in(importlib.import_module(f"{FOLDERS[kind]}.{module.name}")):
+                if not inspect.isabstract(declared) and declared.kind == kind:
+                    found[declared.name] = made(declared)
     return dict(sorted(found.items()))
-
-
-def components_in(module: Any, kind: Kind) -> Iterator[Component]:
-    for value in vars(module).values():
-        if is_component(value, kind) and value.__module__ == module.__name__:
-            value.Params = with_name(value)
-            yield value()
-
-
-def is_component(value: Any, kind: Kind) -> bool:
-    declared = inspect.isclass(value) and issubclass(value, Component) and not inspect.isabstract(value)
-    return declared and value.kind == kind
-
-
-class Undescribed(BaseModel):
-    """Fields keep the descriptions they have; looking for more in the source costs 0.1 s a component."""
-
-    model_config = ConfigDict(use_attribute_docstrings=False)
-
-
-def with_name(component: type[Component]) -> type[Parameters]:
-    """The component's parameters with its name as a fixed, tagged field."""
-    literal = Literal[component.name]  # type: ignore[name-defined]
-    return create_model(
-        f"{component.__name__}Params",
-        __base__=cast(tuple[type[Parameters], ...], (component.Params, Undescribed)),
-        __module__=component.__module__,
-        name=(literal, component.name),
-    )
 
 
 @cache
 def load_catalog() -> Catalog:
-    return Catalog({kind: discover(kind) for kind in FOLDERS})
+    """Built-in components first, then a lab's own."""
+    components = {kind: built_in(kind) for kind in FOLDERS}
+    own, problems = plugin_components(components)
+    for component in own:
+        components[component.kind][component.name] = component
+    return Catalog(components, tuple(problems))

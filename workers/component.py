@@ -54,11 +54,20 @@ class Component(ABC):
     label: ClassVar[str]
     paper: ClassVar[str] = ""
     version: ClassVar[int] = 1
+    origin: ClassVar[str] = ""
+    """Where a lab's own component was found; set by discovery, empty for built-in ones."""
+    digest: ClassVar[str] = ""
+    """Of a lab's own file, which changes more often than its `version`."""
     Params: ClassVar[type[Parameters]] = Parameters
 
     @property
     def summary(self) -> str:
         return (type(self).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+
+    @property
+    def stamp(self) -> int | str:
+        """Its part in a run's identity."""
+        return f"{self.version}+{self.digest}" if self.digest else self.version
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         """What makes this component impossible in that spec; paths are the spec's own."""

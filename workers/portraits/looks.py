@@ -27,7 +27,7 @@ class Look:
 
 def look_key(dataset: Dataset, params: Any) -> str:
     chosen = params.model_dump(mode="json", exclude={"normalise"})
-    return digest([FORMAT, chosen, dataset.checksum(params), dataset.version])
+    return digest([FORMAT, chosen, dataset.checksum(params), dataset.stamp])
 
 
 def kept_look(key: str) -> Look | None:

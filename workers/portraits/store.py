@@ -36,7 +36,7 @@ def key_of(spec: RunSpec) -> str:
             "format": FORMAT,
             "spec": relevant(spec),
             "data": dataset.checksum(spec.dataset),
-            "versions": [dataset.version, partition.version],
+            "versions": [dataset.stamp, partition.stamp],
         }
     )
 

@@ -53,11 +53,11 @@ def identity(spec: RunSpec) -> dict[str, Any]:
         "spec": spec.model_dump(mode="json", exclude={"engine"}),
         "data": dataset.checksum(spec.dataset),
         "versions": {
-            "dataset": dataset.version,
-            "model": catalog.models[spec.model.name].version,
-            "partition": catalog.partitions[spec.partition.name].version,
-            "strategy": catalog.strategies[spec.strategy.name].version,
-            "optimizer": catalog.optimizers[spec.local.optimizer.name].version,
+            "dataset": dataset.stamp,
+            "model": catalog.models[spec.model.name].stamp,
+            "partition": catalog.partitions[spec.partition.name].stamp,
+            "strategy": catalog.strategies[spec.strategy.name].stamp,
+            "optimizer": catalog.optimizers[spec.local.optimizer.name].stamp,
         },
     }
 

@@ -1,0 +1,9 @@
+"""A lab's own components: files in the folders of TRIBUTARY_PLUGINS, and entry points `tributary.components`.
+
+Whatever is wrong with one is told as a `PluginProblem` and keeps nothing else out of the catalog.
+"""
+
+from workers.plugins.loading import plugin_components
+from workers.plugins.problems import PluginProblem
+
+__all__ = ["PluginProblem", "plugin_components"]
