@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from experiments.charts.intervals import t_half_width
 from experiments.charts.metrics import MetricLabel, metric_label
 from experiments.charts.styles import Style
 
-Band = Literal["std", "range", "none"]
-BANDS: dict[Band, str] = {"std": "std", "range": "min–max", "none": "none"}
+Band = Literal["std", "se", "ci", "boot", "range", "none"]
+BANDS: dict[Band, str] = {"std": "std", "se": "standard error", "ci": "95 % CI", "range": "min–max", "none": "none"}
+MEANINGS: dict[Band, str] = {
+    "std": "mean ± std over seeds",
+    "se": "mean ± standard error over seeds",
+    "ci": "95 % confidence interval of the mean (Student's t)",
+    "boot": "95 % bootstrap interval of the mean (2,000 resamples)",
+    "range": "lowest to highest seed",
+}
 
 
 class Point(Protocol):
@@ -40,6 +49,12 @@ class CurvePoint:
     mean: float
     n: int
     band: tuple[float, float] | None
+    x: float | None = None
+
+    @property
+    def place(self) -> float:
+        """On the x axis, which shows rounds unless told otherwise."""
+        return self.round if self.x is None else self.x
 
 
 @dataclass(frozen=True)
@@ -89,11 +104,18 @@ def curve_points(points: Sequence[Point], scale: float, band: Band) -> Iterator[
 
 
 def band_of(point: Point, band: Band) -> tuple[float, float] | None:
-    if band == "std" and point.std is not None and point.mean is not None:
-        return point.mean - point.std, point.mean + point.std
     if band == "range" and point.low is not None and point.high is not None and point.n > 1:
         return point.low, point.high
-    return None
+    half = half_width(point, band)
+    return None if half is None or point.mean is None else (point.mean - half, point.mean + half)
+
+
+def half_width(point: Point, band: Band) -> float | None:
+    if band == "ci":
+        return t_half_width(point.std, point.n)
+    if band == "se" and point.std is not None:
+        return point.std / math.sqrt(point.n)
+    return point.std if band == "std" else None
 
 
 def scaled(band: tuple[float, float] | None, scale: float) -> tuple[float, float] | None:
@@ -118,7 +140,7 @@ def line_trace(curve: Curve, metric: MetricLabel) -> dict[str, Any]:
         "mode": "lines" if len(curve.points) > 1 else "markers",
         "name": f"{curve.label} · n={curve.n}",
         "legendgroup": curve.label,
-        "x": [point.round for point in curve.points],
+        "x": [point.place for point in curve.points],
         "y": [point.mean for point in curve.points],
         "customdata": [hover_text(point, metric) for point in curve.points],
         "hovertemplate": f"{curve.label}: %{{customdata}}<extra></extra>",
@@ -134,7 +156,7 @@ def hover_text(point: CurvePoint, metric: MetricLabel) -> str:
 
 def band_trace(curve: Curve) -> dict[str, Any]:
     """One closed outline per stretch of rounds that has a band; gaps separate them."""
-    x: list[int | None] = []
+    x: list[float | None] = []
     y: list[float | None] = []
     for stretch in stretches(curve.points):
         if x:
@@ -157,11 +179,11 @@ def band_trace(curve: Curve) -> dict[str, Any]:
     }
 
 
-def stretches(points: Sequence[CurvePoint]) -> Iterator[list[tuple[int, float, float]]]:
-    stretch: list[tuple[int, float, float]] = []
+def stretches(points: Sequence[CurvePoint]) -> Iterator[list[tuple[float, float, float]]]:
+    stretch: list[tuple[float, float, float]] = []
     for point in points:
         if point.band:
-            stretch.append((point.round, *point.band))
+            stretch.append((point.place, *point.band))
         elif stretch:
             yield stretch
             stretch = []
@@ -190,7 +212,7 @@ def curves_notes(info: CurvesInfo, shown: int, cells: int) -> str:
     """What a reader must know beside the lines: the band's meaning, what is left out, and why."""
     notes = []
     if info.band != "none" and any(point.band for curve in info.curves for point in curve.points):
-        notes.append("Band: mean ± std over seeds" if info.band == "std" else "Band: lowest to highest seed")
+        notes.append(f"Band: {MEANINGS[info.band]}")
     if info.lost:
         verb = "value is" if info.lost == 1 else "values are"
         notes.append(f"{info.lost} {verb} not finite (diverged) and left out of the means")

@@ -1,0 +1,85 @@
+"""How far a mean can be trusted: intervals over seeds, and over the differences of matching seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from experiments.charts.distributions import t_quantile
+
+RESAMPLES = 2_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One number per seed of a cell. `lost` seeds are not finite, `missed` ones never reached what was asked for."""
+
+    seeds: Mapping[int, float]
+    lost: int = 0
+    missed: int = 0
+
+    @property
+    def n(self) -> int:
+        return len(self.seeds)
+
+    @property
+    def mean(self) -> float | None:
+        return math.fsum(self.seeds.values()) / self.n if self.seeds else None
+
+    @property
+    def std(self) -> float | None:
+        return float(np.std(list(self.seeds.values()), ddof=1)) if self.n > 1 else None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of two cells over the seeds that both have; the interval holds 95 % by Student's t and needs two seeds."""
+
+    mean: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`more`, `less`, `tie` where the interval includes 0, `unknown` where there is none."""
+        if self.low is None or self.high is None:
+            return "unknown"
+        return "more" if self.low > 0 else "less" if self.high < 0 else "tie"
+
+
+def t_half_width(std: float | None, n: int) -> float | None:
+    return None if std is None or n < 2 else t_quantile(n) * std / math.sqrt(n)
+
+
+def paired_difference(first: Sample, second: Sample) -> Difference | None:
+    """First minus second; None where no seed is in both."""
+    common = sorted(first.seeds.keys() & second.seeds.keys())
+    if not common:
+        return None
+    both = Sample({seed: first.seeds[seed] - second.seeds[seed] for seed in common})
+    mean, half = both.mean or 0.0, t_half_width(both.std, both.n)
+    return Difference(mean, both.n) if half is None else Difference(mean, both.n, mean - half, mean + half)
+
+
+@cache
+def resampled_shares(n: int) -> np.ndarray:
+    """How much each of n values counts in each resampled mean: [n, resamples]. Seeded, so a chart never flickers."""
+    drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+    return np.ascontiguousarray(drawn.T) / n
+
+
+def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[tuple[float, float] | None]:
+    """For each row of values, the middle 95 % of its resampled means; None for fewer than two values."""
+    found: list[tuple[float, float] | None] = [None] * len(rows)
+    for n in {len(row) for row in rows if len(row) > 1}:
+        places = [place for place, row in enumerate(rows) if len(row) == n]
+        means = np.array([rows[place] for place in places]) @ resampled_shares(n)
+        low, high = np.quantile(means, [0.025, 0.975], axis=1)
+        for place, interval in zip(places, zip(low.tolist(), high.tolist(), strict=True), strict=True):
+            found[place] = interval
+    return found

@@ -1,0 +1,1 @@
+"""Reads for Compare: which runs, and what they measured, aggregated in SQL over every stored value."""

@@ -1,0 +1,79 @@
+"""Which runs are compared: those of studies, of tags, and runs named one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import CharField, F, Func, Min, Q
+from django.db.models.functions import Coalesce
+
+from experiments.models import Membership, Run, RunState, Study
+
+
+@dataclass(frozen=True)
+class PickedRun:
+    pk: int
+    cell: str
+    seed: int
+    state: str
+
+
+@dataclass(frozen=True)
+class PickedCell:
+    """Runs that differ only in seed; `source` is the study that a reader knows them by."""
+
+    key: str
+    spec: dict[str, Any]
+    source: str
+    runs: tuple[PickedRun, ...]
+
+    @property
+    def done(self) -> int:
+        return sum(run.state == RunState.DONE for run in self.runs)
+
+
+def studies_picked(*, studies: Sequence[int], tags: Sequence[str]) -> list[Study]:
+    """In the order in which they were made; archived ones only where named."""
+    tagged = Q(tags__overlap=list(tags), archived__isnull=True) if tags else Q(pk__in=[])
+    return list(Study.objects.filter(Q(pk__in=list(studies)) | tagged).order_by("pk"))
+
+
+def cells_picked(*, studies: Sequence[Study], runs: Sequence[int]) -> list[PickedCell]:
+    """In the order of the studies and their grids; a run that several of them hold counts once."""
+    by_cell: dict[str, list[dict[str, Any]]] = {}
+    for row in member_rows([study.pk for study in studies], runs):
+        by_cell.setdefault(row["cell"], []).append(row)
+    specs = dict(
+        Run.objects.filter(pk__in=[rows[0]["run_id"] for rows in by_cell.values()]).values_list("cell", "spec")
+    )
+    names = source_names({row["source"] for rows in by_cell.values() for row in rows})
+    return [PickedCell(key, specs[key], names[rows[0]["source"]], picked(rows)) for key, rows in by_cell.items()]
+
+
+def member_rows(studies: Sequence[int], runs: Sequence[int]) -> Sequence[dict[str, Any]]:
+    within = Q(study_id__in=list(studies))
+    members = Membership.objects.filter(within | Q(run_id__in=list(runs))).order_by()
+    grouped = members.values("run_id", cell=F("run__cell"), seed=F("run__seed"), state=F("run__state")).annotate(
+        source=Coalesce(Min("study_id", filter=within), Min("study_id")), place=Min("position")
+    )
+    return list(grouped.order_by("source", "place", "run_id"))
+
+
+def picked(rows: Sequence[dict[str, Any]]) -> tuple[PickedRun, ...]:
+    return tuple(PickedRun(row["run_id"], row["cell"], row["seed"], row["state"]) for row in rows)
+
+
+def source_names(studies: set[int]) -> dict[int, str]:
+    """Studies by name; those of one name are told apart by their number."""
+    names = dict(Study.objects.filter(pk__in=studies).values_list("pk", "name"))
+    doubled = {name for name, times in Counter(names.values()).items() if times > 1}
+    return {pk: f"{name} (study {pk})" if name in doubled else name for pk, name in names.items()}
+
+
+def tags_in_use() -> list[str]:
+    tags = Func(F("tags"), function="unnest", output_field=CharField())
+    found = Study.objects.filter(archived__isnull=True).order_by().annotate(tag=tags)
+    return sorted(found.values_list("tag", flat=True).distinct())
