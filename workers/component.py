@@ -210,6 +210,10 @@ class Strategy(Component):
     kind: ClassVar[Kind] = "strategy"
     needs_validation: ClassVar[bool] = False
 
+    def model_classes(self, spec: RunSpec) -> int:
+        """How many classes the models that clients train in the rounds tell apart."""
+        return spec.dataset_facts.classes
+
     @abstractmethod
     def build(self, params: Any, context: MethodContext) -> Method: ...
 

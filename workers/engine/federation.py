@@ -26,13 +26,17 @@ NOTHING = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class ClientData:
-    """A client as index vectors into the federation's `x` and `y`. The shared client of hybrid sharing is -1."""
+    """A client as index vectors into the federation's `x` and `y`. The shared client of hybrid sharing is -1.
+
+    `task` names the model it trains, where it got several.
+    """
 
     index: int
     train: np.ndarray
     validation: np.ndarray
     held_out: np.ndarray
     shared: bool = False
+    task: str | None = None
 
     @property
     def key(self) -> int:

@@ -14,11 +14,20 @@ from flwr.app import ArrayRecord, Error, Message, MessageType, MetricRecord, Rec
 from flwr.serverapp import Grid
 
 from workers.engine.arrays import Tensors, tensors_of
-from workers.engine.exchange import RAISED, UNAVAILABLE, assignment_of, contents_of, dropped_out
+from workers.engine.exchange import (
+    RAISED,
+    UNAVAILABLE,
+    assignment_of,
+    assignment_of_tasks,
+    contents_of,
+    dropped_out,
+    tasks_in,
+)
 from workers.engine.flower import enter_process, number
 from workers.engine.names import ARRAYS, METRICS
 from workers.engine.participation import Participation
 from workers.engine.paths import Path
+from workers.engine.trainer import Assignment
 from workers.errors import StopRequested
 
 FIRST_NODE = 3
@@ -80,12 +89,12 @@ class CohortGrid(Grid):
         return [reply_to(request, answers[client_of(request)]) for request in requests]
 
     def answer(self, requests: list[Message]) -> dict[int, RecordDict | Error]:
-        """Answers of clients that got the same request."""
+        """Answers of clients that got the same request, or models that train together."""
         kind = requests[0].metadata.message_type
         clients = [client_of(request) for request in requests]
         try:
             if kind == MessageType.TRAIN:
-                return self.trained(requests[0].content, clients)
+                return self.trained({client_of(request): request.content for request in requests})
             if kind == MessageType.EVALUATE:
                 return self.evaluated(requests[0].content, clients)
         except (StopRequested, KeyboardInterrupt):
@@ -95,15 +104,19 @@ class CohortGrid(Grid):
             return dict.fromkeys(clients, Error(RAISED, "".join(traceback.format_exception(error))))
         return dict.fromkeys(clients, Error(RAISED, f"Clients here do not answer messages of type {kind}."))
 
-    def trained(self, content: RecordDict, clients: list[int]) -> dict[int, RecordDict | Error]:
-        failing = self.participation.failing(self.round, clients)
+    def trained(self, contents: dict[int, RecordDict]) -> dict[int, RecordDict | Error]:
+        failing = self.participation.failing(self.round, list(contents))
         answers: dict[int, RecordDict | Error] = {client: dropped_out() for client in failing}
-        able = [client for client in clients if client not in failing]
+        able = {client: content for client, content in contents.items() if client not in failing}
         if able:
-            assignment = assignment_of(content, able, self.round, self.participation, self.device)
-            for outcome in self.path.train(assignment):
-                answers.update(contents_of(outcome))
+            answers.update(contents_of(self.path.train(self.assignment(able))))
         return answers
+
+    def assignment(self, contents: dict[int, RecordDict]) -> Assignment:
+        content = next(iter(contents.values()))
+        if tasks_in(content):
+            return assignment_of_tasks(contents, self.round, self.participation, self.device)
+        return assignment_of(content, list(contents), self.round, self.participation, self.device)
 
     def evaluated(self, content: RecordDict, clients: list[int]) -> dict[int, RecordDict | Error]:
         record = content[ARRAYS]
@@ -121,10 +134,14 @@ def client_of(message: Message) -> int:
 
 
 def shared_contents(requests: Iterable[Message]) -> list[list[Message]]:
-    """Requests grouped by content and kind: strategies send one content object to the whole cohort."""
+    """Requests grouped by content and kind: strategies send one content object to the whole cohort.
+
+    Requests with models by task are one group, although their models differ.
+    """
     groups: dict[tuple[int, str], list[Message]] = {}
     for request in requests:
-        groups.setdefault((id(request.content), request.metadata.message_type), []).append(request)
+        content = 0 if tasks_in(request.content) else id(request.content)
+        groups.setdefault((content, request.metadata.message_type), []).append(request)
     return list(groups.values())
 
 

@@ -75,11 +75,11 @@ def pool_before_relu(module: nn.Module) -> None:
 
 def make_network(spec: RunSpec, device: torch.device) -> Network:
     """Built in float32 from the `init` stream, then brought to the precision of the run."""
-    facts = spec.dataset_facts
-    model = load_catalog().models[spec.model.name]
+    catalog = load_catalog()
+    classes = catalog.strategies[spec.strategy.name].model_classes(spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(stream(spec.seed, "init").integers(2**63)))
-        module = model.build(facts.shape, facts.classes, spec.model)
+        module = catalog.models[spec.model.name].build(spec.dataset_facts.shape, classes, spec.model)
     return Network(module.to(device=device, dtype=dtype_of(spec)))
 
 

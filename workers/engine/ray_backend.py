@@ -24,6 +24,7 @@ from typing import Any
 import torch
 
 from workers.engine.arrays import Tensors
+from workers.engine.federation import ClientData
 from workers.engine.paths import Path
 from workers.engine.ray_server import Answer, Arrays, Errand, Exchange, Start
 from workers.engine.rule import Contribution
@@ -68,7 +69,7 @@ class RayPath(Path):
             self.ready = self.receive(assignment.round) == "ready"
         self.child.send(exchange_of(assignment, self.trainer))
         answers: list[Answer] = self.receive(assignment.round)
-        return [self.outcome(client.index, answer) for client, answer in zip(assignment.clients, answers, strict=True)]
+        return [self.outcome(client, answer) for client, answer in zip(assignment.clients, answers, strict=True)]
 
     def receive(self, number: int) -> Any:
         """The child's next message; asks for a stop and looks after the child while it waits."""
@@ -83,15 +84,16 @@ class RayPath(Path):
     def last_words(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")[-TAIL:]
 
-    def outcome(self, client: int, answer: Answer) -> Outcome:
+    def outcome(self, client: ClientData, answer: Answer) -> Outcome:
         if answer.error is not None:
-            raise TributaryError(f"Client {client}: {answer.error}")
+            raise TributaryError(f"Client {client.index}: {answer.error}")
         device, facts = self.trainer.samples.x.device, answer.facts
-        self.trainer.store.kept.pop(client, None)
+        self.trainer.store.kept.pop(client.index, None)
         if answer.kept:
-            self.trainer.store.kept[client] = tensors(answer.kept, device)
+            self.trainer.store.kept[client.index] = tensors(answer.kept, device)
         return Outcome(
-            clients=[client],
+            clients=[client.index],
+            tasks=[client.task],
             samples=[facts["samples"]],
             steps=[facts["steps"]],
             losses=[facts["loss"]],
@@ -135,8 +137,9 @@ def python_path() -> str:
 
 
 def exchange_of(assignment: Assignment, trainer: Trainer) -> Exchange:
-    def errand(client: int) -> Errand:
-        return Errand(client, assignment.parts.get(client), arrays(trainer.store.kept.get(client, {})))
+    def errand(client: ClientData) -> Errand:
+        kept = arrays(trainer.store.kept.get(client.index, {}))
+        return Errand(client.index, assignment.parts.get(client.index), kept, client.task)
 
     return Exchange(
         assignment.round,
@@ -144,7 +147,8 @@ def exchange_of(assignment: Assignment, trainer: Trainer) -> Exchange:
         assignment.was_sent,
         {name: arrays(each) for name, each in assignment.received.items()},
         dict(assignment.config),
-        [errand(client.index) for client in assignment.clients],
+        [errand(client) for client in assignment.clients],
+        {task: arrays(each) for task, each in assignment.models.items()},
     )
 
 

@@ -53,7 +53,7 @@ def prepared(spec: str, device: str, threads: int) -> Setup:
 def assignment(content: RecordDict, facts: dict[str, Any], setup: Setup) -> Assignment:
     return Assignment(
         round=facts["round"],
-        clients=[setup.participation.clients[facts["client"]]],
+        clients=[replace(setup.participation.clients[facts["client"]], task=facts["task"])],
         anchor=tensors_of(content.array_records[MODEL], setup.device),
         was_sent=facts["was_sent"],
         received={

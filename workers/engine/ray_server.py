@@ -41,6 +41,7 @@ class Errand:
     client: int
     part: float | None
     kept: Arrays
+    task: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Exchange:
     received: dict[str, Arrays]
     config: dict[str, Any]
     errands: list[Errand]
+    models: dict[str | None, Arrays] = field(default_factory=dict)
+    """By task, where clients have several or different ones; in place of `model`."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +130,13 @@ def messages(nodes: list[int], start: Start, exchange: Exchange) -> list[Any]:
 
     from workers.engine.ray_client import FACTS, KEPT, MODEL, RECEIVED, packed, written
 
-    shared = {MODEL: packed(exchange.model)}
-    shared |= {f"{RECEIVED}{name}": packed(arrays) for name, arrays in exchange.received.items()}
+    models = {task: packed(arrays) for task, arrays in (exchange.models or {None: exchange.model}).items()}
+    received = {f"{RECEIVED}{name}": packed(arrays) for name, arrays in exchange.received.items()}
 
     def message(node: int, errand: Errand) -> Message:
         facts = written(facts_for(start, exchange, errand))
-        return Message(RecordDict({**shared, KEPT: packed(errand.kept), FACTS: facts}), node, MessageType.TRAIN)
+        own: dict[str, Any] = {MODEL: models[errand.task], KEPT: packed(errand.kept), FACTS: facts}
+        return Message(RecordDict({**received, **own}), node, MessageType.TRAIN)
 
     return [message(nodes[at % len(nodes)], errand) for at, errand in enumerate(exchange.errands)]
 
@@ -146,6 +150,7 @@ def facts_for(start: Start, exchange: Exchange, errand: Errand) -> dict[str, Any
         "was_sent": exchange.was_sent,
         "config": exchange.config,
         "client": errand.client,
+        "task": errand.task,
         "part": errand.part,
     }
 

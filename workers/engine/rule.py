@@ -68,14 +68,16 @@ class ClientStore:
 class LocalWork:
     """Some clients in the middle of a round; row i of every stack belongs to `clients[i]`.
 
-    `anchor` is the server's model (`was_sent`: the clients really got it now), `params` and `buffers` are the
-    clients' own, updated in place. `received` has further records of the server by name. `full_gradient` computes
-    each client's gradient at the anchor over all its samples; `mean_loss` the loss of each row of a stacked model on
-    that part of its client's samples, and how many these are. `rule` is free for the local rule.
+    `anchor` is the server's model (`was_sent`: the clients really got it now); where messages name models by task it
+    is empty, and row i is the model `tasks[i]` of its client. `params` and `buffers` are the clients' own, updated in
+    place. `received` has further records of the server by name. `full_gradient` computes each client's gradient at the
+    anchor over all its samples; `mean_loss` the loss of each row of a stacked model on that part of its client's
+    samples, and how many these are. `rule` is free for the local rule.
     """
 
     round: int
     clients: list[int]
+    tasks: list[str | None]
     samples: list[int]
     steps: torch.Tensor
     anchor: Tensors

@@ -41,7 +41,10 @@ class Samples:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What some clients are asked to do in a round. `parts` has the stragglers among them."""
+    """What some clients are asked to do in a round. `parts` has the stragglers among them.
+
+    All train `anchor`; or, where `models` has models by task, a client is listed once for each task it has.
+    """
 
     round: int
     clients: Sequence[ClientData]
@@ -50,13 +53,21 @@ class Assignment:
     received: Mapping[str, Tensors] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[int, float] = field(default_factory=dict)
+    models: Mapping[str | None, Tensors] = field(default_factory=dict)
+
+    def stacked(self, name: str, clients: Sequence[ClientData]) -> torch.Tensor:
+        """A row for each client, its own to change."""
+        if not self.models:
+            return repeated(self.anchor[name], len(clients))
+        return torch.stack([self.models[client.task][name] for client in clients])
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a stack of clients answers; row i belongs to `clients[i]`."""
+    """What a stack of clients answers; row i belongs to `clients[i]`, and is its model `tasks[i]`."""
 
     clients: list[int]
+    tasks: list[str | None]
     samples: list[int]
     steps: list[int]
     losses: list[float]
@@ -87,6 +98,7 @@ class Trainer:
         losses = self.run(work, schedule)
         return Outcome(
             work.clients,
+            work.tasks,
             work.samples,
             work.steps.tolist(),
             (losses / work.steps.clamp(min=1)).tolist(),
@@ -114,11 +126,12 @@ class Trainer:
         clients = [assignment.clients[row] for row in schedule.by_steps]
 
         def stacked(names: Sequence[str]) -> Tensors:
-            return {name: repeated(assignment.anchor[name], len(clients)) for name in names}
+            return {name: assignment.stacked(name, clients) for name in names}
 
         work = LocalWork(
             round=assignment.round,
             clients=[client.index for client in clients],
+            tasks=[client.task for client in clients],
             samples=[len(client.train) for client in clients],
             steps=torch.from_numpy(schedule.steps[schedule.by_steps]),
             anchor=assignment.anchor,
