@@ -5,15 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from experiments.services.errors import ConflictError, NotAllowedError
+from experiments.services.rate_limits import RateLimitError
 from workers.errors import Problem, SpecError, TributaryError
 
 logger = logging.getLogger(__name__)
-STATUS: dict[type[TributaryError], int] = {SpecError: 422, NotAllowedError: 403, ConflictError: 409}
+STATUS: dict[type[TributaryError], int] = {
+    SpecError: 422,
+    NotAllowedError: 403,
+    ConflictError: 409,
+    RateLimitError: 429,
+}
+UNKNOWN = "Log in first, or send an API token: Authorization: Bearer trib_..."
+MISSING = "There is no such thing."
 
 
 def status_of(error: TributaryError) -> int:
@@ -26,36 +36,47 @@ def problems_in(error: ValidationError) -> list[Problem]:
 
 
 def path_of(location: tuple[int | str, ...]) -> str:
-    parts = location[2:] if location[0] == "body" else location[1:]
+    parts = location[2:] if location[0] in ("body", "query") and len(location) > 2 else location[1:]
     return ".".join(str(part) for part in parts)
 
 
-def add_error_handlers(api: NinjaAPI) -> None:
-    def answer(request: HttpRequest, status: int, detail: str, errors: Iterable[Problem] = ()) -> HttpResponse:
-        listed = [{"path": each.path, "message": each.message} for each in errors]
-        return api.create_response(request, {"detail": detail, "errors": listed}, status=status)
+def refusal(status: int, detail: str, errors: Iterable[Problem] = ()) -> HttpResponse:
+    listed = [{"path": each.path, "message": each.message} for each in errors]
+    return JsonResponse({"detail": detail, "errors": listed}, status=status)
 
+
+def add_error_handlers(api: NinjaAPI) -> None:
     @api.exception_handler(TributaryError)
     def refused(request: HttpRequest, error: TributaryError) -> HttpResponse:
-        return answer(request, status_of(error), error.detail, error.errors)
+        response = refusal(status_of(error), error.detail, error.errors)
+        if isinstance(error, RateLimitError):
+            response["Retry-After"] = str(error.seconds)
+        return response
 
     @api.exception_handler(ValidationError)
     def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
-        return answer(request, 422, "The request is not valid.", problems_in(error))
+        return refusal(422, "The request is not valid.", problems_in(error))
 
     @api.exception_handler(AuthenticationError)
     def unknown_person(request: HttpRequest, _: AuthenticationError) -> HttpResponse:
-        return answer(request, 401, "Log in first.")
+        response = refusal(401, UNKNOWN)
+        response["WWW-Authenticate"] = 'Bearer realm="Tributary"'
+        return response
+
+    @api.exception_handler(RequestDataTooBig)
+    def too_large(request: HttpRequest, _: RequestDataTooBig) -> HttpResponse:
+        megabytes = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) / 1e6
+        return refusal(413, f"The body is larger than {megabytes:.1f} MB. Launch the grid in several studies.")
 
     @api.exception_handler(HttpError)
     def other(request: HttpRequest, error: HttpError) -> HttpResponse:
-        return answer(request, error.status_code, str(error))
+        return refusal(error.status_code, str(error))
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, _: Http404) -> HttpResponse:
-        return answer(request, 404, "There is no such thing.")
+        return refusal(404, MISSING)
 
     @api.exception_handler(Exception)
     def broken(request: HttpRequest, error: Exception) -> HttpResponse:
         logger.exception("%s %s failed", request.method, request.path, exc_info=error)
-        return answer(request, 500, "Something broke on our side. The log has the details.")
+        return refusal(500, "Something broke on our side. The log has the details.")

@@ -8,8 +8,9 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from experiments.api.lab_schemas import CatalogAnswer, WorkerAnswer
 from experiments.api.present import worker_answer
-from experiments.api.schemas import ErrorAnswer, WorkerAnswer
+from experiments.api.schemas import refusals
 from experiments.live.cursor import parse_cursor
 from experiments.live.missed import Scope
 from experiments.live.stream import event_stream
@@ -27,19 +28,22 @@ class EventFilter(Schema):
 
 @router.get(
     "/catalog",
-    response={200: dict[str, list[dict[str, Any]]], 401: ErrorAnswer},
+    response={200: CatalogAnswer, **refusals()},
     summary="Everything launchable, with JSON schemas",
+    by_alias=True,
 )
 def catalog(request: HttpRequest) -> Any:
+    """Form, validation and this document are derived from the same components."""
     return load_catalog().describe()
 
 
-@router.get("/workers", response={200: list[WorkerAnswer], 401: ErrorAnswer}, summary="Workers")
+@router.get("/workers", response={200: list[WorkerAnswer], **refusals()}, summary="Workers")
 def workers(request: HttpRequest) -> Any:
+    """Those alive first; a silent one is forgotten after a day."""
     return [worker_answer(row) for row in worker_rows()]
 
 
-@router.get("/events", response={200: str, 401: ErrorAnswer}, summary="Server-sent events")
+@router.get("/events", response={200: str, **refusals()}, summary="Server-sent events")
 async def events(request: HttpRequest, wanted: Query[EventFilter]) -> StreamingHttpResponse:
     """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
-from experiments.models import Metric, Run, RunState, Study
+from experiments.models import Metric, Round, Run, RunState, Study
 from experiments.selectors.progress import Progress, progress_of
 from experiments.selectors.workers import WorkerRow
 from experiments.services.numbers import json_number
@@ -29,6 +29,8 @@ def study_answer(study: Study, progress: Progress) -> dict[str, Any]:
         "priority": study.priority,
         "requires": study.requires,
         "paused": study.paused,
+        "archived": study.archived,
+        "parent": study.parent_id,
         "created": study.created,
         "state": progress.state,
         "runs": progress.runs,
@@ -65,7 +67,12 @@ def run_answer(run: Run) -> dict[str, Any]:
 
 
 def run_detail(run: Run) -> dict[str, Any]:
-    own = {"spec": run.spec, "provenance": run.provenance, "artifact": run.artifact}
+    own = {
+        "spec": run.spec,
+        "provenance": run.provenance,
+        "findings": run.findings,
+        "artifact": run.artifact,
+    }
     return {**run_answer(run), **own, "attempts": list(run.attempts.all())}
 
 
@@ -77,6 +84,11 @@ def metric_rounds(run: Run, names: Sequence[str], after: int) -> list[dict[str, 
     for number, name, value in values.order_by("round", "name").values_list("round", "name", "value"):
         rounds.setdefault(number, {})[name] = json_number(value)
     return [{"round": number, "metrics": metrics} for number, metrics in rounds.items()]
+
+
+def client_rounds(run: Run, after: int, limit: int) -> list[dict[str, Any]]:
+    rounds = Round.objects.filter(run=run, round__gt=after).order_by("round")[:limit]
+    return [{"round": each.round, "cohort": each.cohort, "clients": each.clients} for each in rounds]
 
 
 def worker_answer(row: WorkerRow) -> dict[str, Any]:
@@ -93,4 +105,5 @@ def worker_answer(row: WorkerRow) -> dict[str, Any]:
         "rounds_per_second": worker.rounds_per_second,
         "started": worker.started,
         "heartbeat": worker.heartbeat,
+        "facts": worker.facts,
     }

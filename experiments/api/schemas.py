@@ -1,8 +1,7 @@
-"""What REST answers with."""
+"""What every route's answers have in common."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from ninja import Schema
@@ -12,20 +11,48 @@ Id = Annotated[int, Field(ge=1, lt=2**63)]
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 Item = TypeVar("Item")
+REASONS = {
+    400: "What was asked for cannot be made",
+    401: "Nobody is logged in, or the token is wrong, revoked or expired",
+    403: "The person, or the token, may not do this",
+    404: "There is no such thing",
+    409: "It is not in a state in which this can be done",
+    413: "The body is too large",
+    422: "Something in the request is wrong; each problem is listed with its path",
+    429: "Too many requests: wait as long as Retry-After says",
+}
+
+
+def described(**example: Any) -> ConfigDict:
+    """A model whose fields have docstrings, with one example of the whole."""
+    return ConfigDict(use_attribute_docstrings=True, json_schema_extra={"examples": [example]})
 
 
 class Answer(Schema):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
+class ProblemAnswer(Answer):
+    model_config = described(path="blocks.0.strategy.mu", message="Input should be greater than or equal to 0, got -1.")
+
+    path: str
+    """Where, as written; empty where it is the whole."""
+    message: str
+    """What is wrong there."""
+
+
 class ErrorAnswer(Answer):
-    class Problem(Answer):
-        path: str
-        """Where, as written: `blocks.0.strategy.mu`."""
-        message: str
+    model_config = described(detail="There is no such thing.", errors=[])
 
     detail: str
-    errors: list[Problem] = []
+    """What happened, and what to do."""
+    errors: list[ProblemAnswer] = []
+    """Each problem, where there are several or it has a place."""
+
+
+def refusals(*statuses: int) -> dict[int, type[ErrorAnswer]]:
+    """How a route may refuse; everyone may be unknown, malformed or too many."""
+    return dict.fromkeys(sorted({401, 422, 429, *statuses}), ErrorAnswer)
 
 
 class Page(Answer, Generic[Item]):
@@ -34,106 +61,4 @@ class Page(Answer, Generic[Item]):
     next: str | None
     """Give it as `cursor` to get the next page; null on the last one."""
     items: list[Item]
-
-
-class StudyAnswer(Answer):
-    id: int
-    name: str
-    description: str
-    tags: list[str]
-    origin: str
-    owner: str
-    priority: int
-    requires: str
-    paused: bool
-    created: datetime
-    state: str
-    """One word for the whole: running, queued, paused, done, failed, cancelled."""
-    runs: int
-    counts: dict[State, int]
-    """Runs by state."""
-    rounds_done: int
-    rounds_total: int
-    seconds_left: float | None
-    """At the present speed; null where nothing runs."""
-
-
-class StudyDetail(StudyAnswer):
-    blocks: list[dict[str, Any]]
-    """As written."""
-
-
-class PlanAnswer(Answer):
-    runs: int
-    cells: int
-    reused: int
-    """Runs that exist already and would become members."""
-
-
-class Counted(Answer):
-    runs: int
-    """How many runs were changed."""
-
-
-class RunAnswer(Answer):
-    id: int
-    hash: str
-    cell: str
-    """The same for runs that differ only in seed."""
-    seed: int
-    state: State
-    cancelling: bool
-    rounds_done: int
-    rounds_total: int
-    engine: str
-    reason: str
-    """Why it failed."""
-    worker: str | None
-    studies: list[int]
-    created: datetime
-    started: datetime | None
-    finished: datetime | None
-
-
-class AttemptAnswer(Answer):
-    number: int
-    worker: str
-    started: datetime
-    ended: datetime | None
-    outcome: str
-    reason: str
-    checkpoint_round: int | None
-
-
-class RunDetail(RunAnswer):
-    spec: dict[str, Any]
-    provenance: dict[str, Any]
-    artifact: str
-    """Where the final parameters are, below the lab's home folder."""
-    attempts: list[AttemptAnswer]
-
-
-class RoundAnswer(Answer):
-    round: int
-    metrics: dict[str, Number]
-    """By name; not-a-number and infinity are text."""
-
-
-class MetricsAnswer(Answer):
-    run: int
-    state: State
-    rounds: list[RoundAnswer]
-
-
-class WorkerAnswer(Answer):
-    id: int
-    name: str
-    host: str
-    device: str
-    threads: int
-    alive: bool
-    draining: bool
-    run: int | None
-    rounds_per_second: float
-    started: datetime
-    heartbeat: datetime
+    """This page."""

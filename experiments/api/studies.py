@@ -1,33 +1,72 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Schema, Status
-from pydantic import ConfigDict, Field
+from ninja import Header, Query, Router, Status
+from pydantic import Field
 
 from experiments.api.auth import person
-from experiments.api.paging import Paging, page_of
+from experiments.api.paging import Paging, page_of, sorting, text_key, time_key, whole_key
 from experiments.api.present import study_answers
-from experiments.api.schemas import Counted, ErrorAnswer, Id, Page, PlanAnswer, StudyAnswer, StudyDetail
+from experiments.api.schemas import Id, Page, refusals
+from experiments.api.study_schemas import Counted, PlanAnswer, StudyAnswer, StudyChange, StudyDetail
 from experiments.models import Study
 from experiments.selectors.studies import matching
 from experiments.services import study_changes
+from experiments.services.archive import study_archive, study_restore
 from experiments.services.definition import StudyDefinition, definition_launch
+from experiments.services.launch_keys import launch_once
+from experiments.services.numbers import plain_text
 from experiments.services.studies import study_plan
 
 router = Router(tags=["studies"])
-REFUSALS = {401: ErrorAnswer, 403: ErrorAnswer, 404: ErrorAnswer}
+SORTS = {
+    "id": whole_key("id"),
+    "created": time_key("created"),
+    "name": text_key("name"),
+    "priority": whole_key("priority"),
+}
+LaunchKey = Annotated[
+    str,
+    Header(
+        "",
+        alias="Idempotency-Key",
+        max_length=200,
+        pattern=r"^[\x21-\x7e]*$",
+        description="A word of your own for this launch: sent again with the same word, it answers with the same study "
+        "instead of launching a second one.",
+        examples=["9f0c1a52-grid-7"],
+    ),
+]
+DryRun = Annotated[
+    bool, Query(False, description="Stores nothing: the answer says what would be launched.", examples=[True])
+]
+
+Expected = Annotated[
+    int | None,
+    Query(None, ge=0, lt=2**31, description="Runs that may go: where others would, nothing is deleted.", examples=[12]),
+]
+Reason = Annotated[
+    str, Query("", max_length=2000, description="Only runs that failed with this first line.", examples=["MemoryError"])
+]
 
 
-class StudyChange(Schema):
-    model_config = ConfigDict(extra="forbid")
-
-    name: str | None = Field(None, max_length=200)
-    description: str | None = Field(None, max_length=20_000)
-    tags: list[str] | None = None
-    priority: int | None = Field(None, ge=-100, le=100)
+class StudyFilter(Paging):
+    search: str = Field(
+        "",
+        max_length=500,
+        description="Words in name, description, tags, owner or blocks.",
+        examples=["fedprox"],
+    )
+    tag: list[str] = Field([], description="Studies with one of these tags.", examples=[["skew"]])
+    owner: str = Field("", max_length=150, description="Studies of this person.", examples=["mira"])
+    origin: str = Field("", max_length=64, description="own, tour, or a preset's name.", examples=["own"])
+    archived: bool | None = Field(None, description="True: only archived ones; false: only others.", examples=[False])
+    sort: Literal["id", "-id", "created", "-created", "name", "-name", "priority", "-priority"] = Field(
+        "-id", description="By what; a minus turns it round.", examples=["-created"]
+    )
 
 
 def detail(study: Study) -> dict[str, Any]:
@@ -38,56 +77,88 @@ def found(study: int) -> Study:
     return get_object_or_404(Study.objects.select_related("owner"), pk=study)
 
 
-@router.post(
-    "",
-    response={201: StudyDetail, 200: PlanAnswer, 401: ErrorAnswer, 403: ErrorAnswer, 422: ErrorAnswer},
-    summary="Launch a study",
-)
-def launch(request: HttpRequest, definition: StudyDefinition, dry_run: bool = False) -> Any:
-    """All of it or nothing. With `dry_run` nothing is stored: the answer says what would be."""
+@router.post("", response={201: StudyDetail, 200: PlanAnswer, **refusals(403, 409, 413)}, summary="Launch a study")
+def launch(
+    request: HttpRequest,
+    response: HttpResponse,
+    definition: StudyDefinition,
+    key: LaunchKey,
+    dry_run: DryRun,
+) -> Any:
+    """All of it or nothing. With `dry_run` nothing is stored: the answer (200) says what would be."""
+    owner = person(request)
     if dry_run:
-        return Status(200, study_plan(owner=person(request), blocks=definition.blocks, reuse=definition.reuse))
-    return Status(201, detail(definition_launch(owner=person(request), definition=definition)))
+        return Status(200, study_plan(owner=owner, blocks=definition.blocks, reuse=definition.reuse))
+    if not key:
+        return Status(201, detail(definition_launch(owner=owner, definition=definition)))
+    study, new = launch_once(owner=owner, key=key, definition=definition)
+    if not new:
+        response["Idempotency-Replayed"] = "true"
+    return Status(201, detail(study))
 
 
-@router.get("", response={200: Page[StudyAnswer], 401: ErrorAnswer}, summary="Studies, the newest first")
-def studies(request: HttpRequest, paging: Query[Paging], search: str = "") -> Any:
-    count, following, page = page_of(matching(search).select_related("owner"), paging, newest_first=True)
+@router.get("", response={200: Page[StudyAnswer], **refusals()}, summary="Studies, the newest first")
+def studies(request: HttpRequest, wanted: Query[StudyFilter]) -> Any:
+    """Everyone who is logged in reads every study."""
+    rows = matching(plain_text(wanted.search))
+    if wanted.tag:
+        rows = rows.filter(tags__overlap=[plain_text(tag) for tag in wanted.tag])
+    if wanted.owner:
+        rows = rows.filter(owner__username=plain_text(wanted.owner))
+    if wanted.origin:
+        rows = rows.filter(origin=plain_text(wanted.origin))
+    if wanted.archived is not None:
+        rows = rows.filter(archived__isnull=not wanted.archived)
+    count, following, page = page_of(rows.select_related("owner"), wanted, sorting(wanted.sort, SORTS))
     return {"count": count, "next": following, "items": study_answers(page)}
 
 
-@router.get("/{study}", response={200: StudyDetail, 401: ErrorAnswer, 404: ErrorAnswer}, summary="One study")
+@router.get("/{study}", response={200: StudyDetail, **refusals(404)}, summary="One study")
 def study(request: HttpRequest, study: Id) -> Any:
+    """With its blocks as written, its runs by state and the time left."""
     return detail(found(study))
 
 
-@router.patch("/{study}", response={200: StudyDetail, **REFUSALS, 422: ErrorAnswer}, summary="Rename, tag, prioritise")
+@router.patch("/{study}", response={200: StudyDetail, **refusals(403, 404, 413)}, summary="Rename, tag, prioritise")
 def change(request: HttpRequest, study: Id, change: StudyChange) -> Any:
-    given = change.model_dump(exclude_unset=True)
-    return detail(study_changes.study_update(study=found(study), actor=person(request), **given))
+    """Fields that are not sent stay as they are."""
+    one, actor, given = found(study), person(request), change.model_dump(exclude_unset=True)
+    archived = given.pop("archived", None)
+    one = study_changes.study_update(study=one, actor=actor, **given)
+    if archived is not None:
+        one = (study_archive if archived else study_restore)(study=one, actor=actor)
+    return detail(one)
 
 
-@router.delete("/{study}", response={204: None, **REFUSALS}, summary="Delete a study and the runs only it holds")
-def delete(request: HttpRequest, study: Id) -> HttpResponse:
-    study_changes.study_delete(study=found(study), actor=person(request))
+@router.delete(
+    "/{study}", response={204: None, **refusals(403, 404, 409)}, summary="Delete it and the runs only it holds"
+)
+def delete(request: HttpRequest, study: Id, expected: Expected) -> HttpResponse:
+    """Whatever their state. Runs that other studies hold stay."""
+    study_changes.study_delete(study=found(study), actor=person(request), expected=expected)
     return HttpResponse(status=204)
 
 
-@router.post("/{study}/cancel", response={200: StudyDetail, **REFUSALS}, summary="Cancel runs only this study holds")
+@router.post("/{study}/cancel", response={200: StudyDetail, **refusals(403, 404)}, summary="Cancel runs only it holds")
 def cancel(request: HttpRequest, study: Id) -> Any:
+    """Queued runs at once, running ones within seconds. What was measured is kept."""
     return detail(study_changes.study_cancel(study=found(study), actor=person(request)))
 
 
-@router.post("/{study}/pause", response={200: StudyDetail, **REFUSALS}, summary="Hold queued runs back")
+@router.post("/{study}/pause", response={200: StudyDetail, **refusals(403, 404)}, summary="Hold queued runs back")
 def pause(request: HttpRequest, study: Id) -> Any:
+    """Running ones go on."""
     return detail(study_changes.study_pause(study=found(study), actor=person(request)))
 
 
-@router.post("/{study}/resume", response={200: StudyDetail, **REFUSALS}, summary="Let queued runs go on")
+@router.post("/{study}/resume", response={200: StudyDetail, **refusals(403, 404)}, summary="Let queued runs go on")
 def resume(request: HttpRequest, study: Id) -> Any:
+    """The opposite of pause."""
     return detail(study_changes.study_resume(study=found(study), actor=person(request)))
 
 
-@router.post("/{study}/retry", response={200: Counted, **REFUSALS}, summary="Queue failed and cancelled runs again")
-def retry(request: HttpRequest, study: Id) -> Any:
-    return {"runs": study_changes.study_retry(study=found(study), actor=person(request))}
+@router.post("/{study}/retry", response={200: Counted, **refusals(403, 404)}, summary="Try what did not end well again")
+def retry(request: HttpRequest, study: Id, reason: Reason) -> Any:
+    """Failed and cancelled runs are queued again, each from its last checkpoint."""
+    one = found(study)
+    return {"runs": study_changes.study_retry(study=one, actor=person(request), reason=reason or None)}

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from experiments.models import Role, User
+from experiments.services.audit import audit_record
 from workers.errors import Problem, SpecError
 
 ADMIN = "admin"
@@ -30,7 +31,9 @@ def user_create(*, name: str, role: str = Role.MEMBER, password: str | None = No
     if problems := [*user_problems(user), *password_problems(password, user)]:
         raise SpecError(problems, "The user cannot be created.")
     user.set_password(password or generated)
-    user.save()
+    with transaction.atomic():
+        user.save()
+        audit_record(actor=None, action="user.create", subject=f"user {user.username}", role=role)
     return user, generated
 
 

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from experiments.live.notify import notify_states
 from experiments.models import Run, RunState, Study, User
+from experiments.services.audit import audit_record
 from experiments.services.bell import ring_after_commit
 from experiments.services.errors import ConflictError
 from experiments.services.locks import Lock, lock_in_transaction
@@ -25,6 +26,7 @@ def run_cancel(*, run: Run, actor: User) -> Run:
         if not cancel_runs([run.pk]):
             run.refresh_from_db()
             raise ConflictError(f"The run is {run.state}: only queued and running ones can be cancelled.")
+        audit_record(actor=actor, action="run.cancel", subject=f"run {run.pk}")
     run.refresh_from_db()
     return run
 

@@ -9,6 +9,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 
 from experiments.live.notify import notify_study
 from experiments.models import Membership, Run, RunState, Study, User
+from experiments.services.audit import audit_record
 from experiments.services.bell import ring_after_commit
 from experiments.services.errors import ConflictError
 from experiments.services.files import remove_run_folders
@@ -31,7 +32,8 @@ def study_cancel(*, study: Study, actor: User) -> Study:
         lock_in_transaction(Lock.HOLDERS)
         Study.objects.filter(pk=study.pk).update(cancelled=True)
         own = only_held_by(study, besides=Study.objects.filter(cancelled=False))
-        cancel_runs(ids(own.filter(state__in=UNFINISHED)))
+        stopped = cancel_runs(ids(own.filter(state__in=UNFINISHED)))
+        audit_record(actor=actor, action="study.cancel", subject=f"study {study.pk}", name=study.name, runs=stopped)
         notify_study(study.pk, "cancelled")
     return refreshed(study)
 
@@ -128,6 +130,7 @@ def study_delete(*, study: Study, actor: User, expected: int | None = None) -> i
         if expected is not None and len(gone) != expected:
             raise ConflictError(f"Nothing was deleted: {len(gone)} runs would go by now, not {expected}. Look again.")
         notify_study(study.pk, "deleted")
+        audit_record(actor=actor, action="study.delete", subject=f"study {study.pk}", name=study.name, runs=len(gone))
         study.delete()
         delete_runs(gone)
     return len(gone)

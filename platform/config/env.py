@@ -161,6 +161,12 @@ MIRROR = Variable(
 MAX_UPLOAD = Variable(
     "TRIBUTARY_MAX_UPLOAD", integer(1, 1_000_000), "1000", "Largest .npz file an admin may upload, in MB"
 )
+RATE_READS = Variable(
+    "TRIBUTARY_RATE_READS", integer(0, 1_000_000), "1200", "REST reads a person may make in a minute; 0 is no limit"
+)
+RATE_WRITES = Variable(
+    "TRIBUTARY_RATE_WRITES", integer(0, 1_000_000), "120", "REST writes a person may make in a minute; 0 is no limit"
+)
 DEVICE = Variable("TRIBUTARY_DEVICE", text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ...")
 THREADS = Variable("TRIBUTARY_THREADS", integer(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads")
 
@@ -181,6 +187,8 @@ VARIABLES: tuple[Variable[Any], ...] = (
     MAX_RUNS,
     MIRROR,
     MAX_UPLOAD,
+    RATE_READS,
+    RATE_WRITES,
     DEVICE,
     THREADS,
 )

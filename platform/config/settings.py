@@ -103,6 +103,7 @@ X_FRAME_OPTIONS = "DENY"
 
 MAX_RUNS = env.MAX_RUNS.read()
 MAX_UPLOAD = env.MAX_UPLOAD.read() * 1_000_000
+RATE_READS, RATE_WRITES = env.RATE_READS.read(), env.RATE_WRITES.read()
 env.MIRROR.read()  # refused here where malformed; compute reads it itself
 
 # Set for each worker process by the supervisor or by the compose file.

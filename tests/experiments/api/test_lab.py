@@ -29,7 +29,9 @@ ROUTES = [
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_nobody_gets_in_without_a_log_in(db: None, client: Client, method: str, path: str) -> None:
     answer = client.generic(method, path)
-    assert (answer.status_code, answer.json()["detail"]) == (401, "Log in first.")
+    words = "Log in first, or send an API token: Authorization: Bearer trib_..."
+    assert (answer.status_code, answer.json()) == (401, {"detail": words, "errors": []})
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="Tributary"'
 
 
 def test_the_catalog_lists_components_with_schemas(client: Client, viewer: User) -> None:

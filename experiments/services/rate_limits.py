@@ -1,0 +1,77 @@
+"""How much a person may ask of REST: so many requests a minute, counted in Redis for all web processes together.
+
+A bucket fills evenly: a burst up to a minute's worth is fine, and nothing is cut off at a minute's edge.
+Without Redis nobody is limited: a lab would rather answer than refuse, and /healthz tells that the broker is away.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from redis import Redis
+from redis.exceptions import RedisError
+
+from workers.errors import TributaryError
+
+logger = logging.getLogger(__name__)
+PATIENCE_SECONDS = 0.25
+PAUSE_SECONDS = 5.0
+MINUTE = 60_000
+TAKE = """
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + clock[2] / 1000
+local interval, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local free = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now) + interval
+local wait = free - window - now
+if wait > 0 then return math.ceil(wait) end
+redis.call('SET', KEYS[1], string.format('%.3f', free), 'PX', math.ceil(free - now))
+return 0
+"""
+
+
+class RateLimitError(TributaryError):
+    """Too much at once; `seconds` says when the next request is welcome."""
+
+    def __init__(self, per_minute: int, seconds: int) -> None:
+        super().__init__(f"More than {per_minute} requests a minute. Wait {seconds} s, then go on.")
+        self.seconds = seconds
+
+
+class Counter:
+    """One Redis. While it does not answer it is left alone for some seconds: no request waits for it in vain."""
+
+    def __init__(self, url: str) -> None:
+        client = Redis.from_url(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS)
+        self.script: Any = client.register_script(TAKE)
+        self.quiet_until = 0.0
+
+    def wait_for(self, name: str, per_minute: int) -> int:
+        """Milliseconds until there is room for one more; 0 takes the room."""
+        if time.monotonic() < self.quiet_until:
+            return 0
+        try:
+            return int(self.script(keys=[name], args=[MINUTE / per_minute, MINUTE]))
+        except (RedisError, OSError) as error:
+            self.quiet_until = time.monotonic() + PAUSE_SECONDS
+            logger.warning("Requests are not counted while Redis is away: %s", error)
+            return 0
+
+
+@cache
+def counter(url: str) -> Counter:
+    return Counter(url)
+
+
+def rate_check(*, who: str, write: bool) -> None:
+    """Counts one request, or refuses it with the time to wait. A limit of 0 is none."""
+    per_minute = settings.RATE_WRITES if write else settings.RATE_READS
+    if not per_minute or not settings.REDIS_URL:
+        return
+    name = f"tributary:rate:{'write' if write else 'read'}:{who}"
+    if wait := counter(settings.REDIS_URL).wait_for(name, per_minute):
+        raise RateLimitError(per_minute, math.ceil(wait / 1000))
