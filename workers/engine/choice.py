@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from workers.catalog import load_catalog
 from workers.engine.federation import ClientData
 from workers.engine.paths import CohortPath, Path, SequentialPath, threads_given
 from workers.engine.rule import ClientStore, LocalRule
@@ -50,7 +51,9 @@ def faster(setup: Setup) -> str:
 
 def seconds_per_step(setup: Setup, make: Callable[[Trainer], Path], clients: Sequence[ClientData]) -> float:
     """Wall seconds per client and local step. Trains copies with a plain rule and a store that is thrown away."""
-    trial = replace(setup.trainer, store=ClientStore(), rule=LocalRule(), most_steps=TRIAL_STEPS)
+    classes = load_catalog().strategies[setup.spec.strategy.name].model_classes(setup.spec)
+    samples = replace(setup.trainer.samples, y=setup.trainer.samples.y.clamp(max=classes - 1))
+    trial = replace(setup.trainer, samples=samples, store=ClientStore(), rule=LocalRule(), most_steps=TRIAL_STEPS)
     path = make(trial)
     try:
         path.train(Assignment(1, clients, setup.initial))

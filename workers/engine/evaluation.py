@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -13,31 +13,45 @@ from torch.nn import functional as F  # noqa: N812
 
 from workers.engine.arrays import Tensors
 from workers.engine.federation import Federation
+from workers.engine.method import Forward, Outputs
 from workers.engine.metrics import Scores, client_metrics, means, metrics_of
 from workers.engine.names import SAMPLES
 from workers.engine.network import Network
 from workers.engine.trainer import Samples
 from workers.spec import RunSpec
 
+GivesOutputs = Callable[[Forward, Tensors, torch.Tensor, torch.Tensor], Outputs]
 BATCH_VALUES = 2**22
 """Most input values in one evaluated batch."""
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """`confusion` counts samples: a row for each true class. Models of several clients add up."""
+    """`confusion` counts samples: a row for each true class. Models of several clients add up.
+
+    `noted` has the means of what the method noted on each sample.
+    """
 
     metrics: dict[str, float]
     clients: dict[int, dict[str, float]]
     confusion: np.ndarray | None = None
+    noted: Mapping[str, float] = field(default_factory=dict)
 
 
 class Evaluator:
     """Evaluates a global model. The module is a copy in evaluation mode: running statistics, no dropout."""
 
-    def __init__(self, spec: RunSpec, network: Network, federation: Federation, samples: Samples) -> None:
+    def __init__(
+        self,
+        spec: RunSpec,
+        network: Network,
+        federation: Federation,
+        samples: Samples,
+        outputs: GivesOutputs | None = None,
+    ) -> None:
         self.spec, self.samples = spec, samples
         self.module = copy.deepcopy(network.module).eval()
+        self.outputs = outputs or plain_outputs
         self.names = spec.dataset_facts.class_names or tuple(map(str, range(spec.dataset_facts.classes)))
         self.everyone = [client.index for client in federation.clients]
         self.held_out = {client.index: client.held_out for client in federation.clients if len(client.held_out)}
@@ -63,13 +77,14 @@ class Evaluator:
 
     def evaluated(self, scores: Scores, each: dict[int, dict[str, float]] | None = None) -> Evaluated:
         metrics = {**metrics_of(scores, self.names), **(client_metrics(each) if each else {})}
-        return Evaluated(metrics, each or {}, scores.confusion(len(self.names)))
+        noted = {name: float(values.mean()) for name, values in scores.noted.items()}
+        return Evaluated(metrics, each or {}, scores.confusion(len(self.names)), noted)
 
     def personal(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> Evaluated:
         """Every client with its own model: on its held-out part (pooled), or on the test set (means over clients)."""
         everyone = cohort if self.spec.evaluation.clients == "cohort" else self.everyone
         if self.spec.evaluation.on == "server":
-            scores = {client: self.scores(model_of(client), self.test.x, self.test.y) for client in everyone}
+            scores = self.on_test_set({client: model_of(client) for client in everyone})
         else:
             scores = {
                 client: self.own_scores(model_of(client), client) for client in everyone if client in self.held_out
@@ -81,6 +96,12 @@ class Evaluator:
         if self.spec.evaluation.on == "server":
             found.metrics.update(means([metrics_of(one, self.names) for one in scores.values()]))
         return found
+
+    def on_test_set(self, models: Mapping[int, Tensors]) -> dict[int, Scores]:
+        """A model that several clients share is evaluated once."""
+        different = {id(model): model for model in models.values()}
+        found = {key: self.scores(model, self.test.x, self.test.y) for key, model in different.items()}
+        return {client: found[id(model)] for client, model in models.items()}
 
     def own_scores(self, model: Tensors, client: int) -> Scores:
         index = torch.from_numpy(self.held_out[client]).to(self.samples.x.device)
@@ -94,12 +115,27 @@ class Evaluator:
     @torch.no_grad()
     def scores(self, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> Scores:
         size = max(1, BATCH_VALUES // max(1, x[0].numel()))
-        losses, found = [], []
+        losses, found, noted = [], [], []
         for first in range(0, len(x), size):
-            logits = functional_call(self.module, model, (x[first : first + size],))
-            losses.append(F.cross_entropy(logits, y[first : first + size], reduction="none"))
-            found.append(logits.argmax(1))
-        return Scores(y.cpu().numpy(), torch.cat(found).cpu().numpy(), torch.cat(losses).double().cpu().numpy())
+            labels = y[first : first + size]
+            outputs = self.outputs(self.forward, model, x[first : first + size], labels)
+            losses.append(F.cross_entropy(outputs.logits, labels, reduction="none"))
+            found.append(outputs.logits.argmax(1))
+            noted.append(outputs.noted)
+        return Scores(
+            y.cpu().numpy(),
+            torch.cat(found).cpu().numpy(),
+            torch.cat(losses).double().cpu().numpy(),
+            {name: torch.cat([each[name] for each in noted]).cpu().numpy() for name in (noted[0] if noted else ())},
+        )
+
+    def forward(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = functional_call(self.module, model, (x,))
+        return logits
+
+
+def plain_outputs(forward: Forward, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> Outputs:
+    return Outputs(forward(model, x))
 
 
 def one_client(scores: Scores) -> dict[str, float]:

@@ -63,19 +63,24 @@ class Loop:
     on_round: OnRound | None = None
     padded: bool = True
 
-    def begin(self) -> None:
-        """Round 0: the evaluation before training."""
-        started = perf_counter()
-        found = self.seen(self.evaluator.evaluate(self.progress.model, ()))
-        seconds = perf_counter() - started
+    def begin(self, survey: Callable[[], tuple[Tensors, dict[str, float]]] | None = None) -> None:
+        """Round 0: the evaluation before training, after the method's survey of the clients if it wants one."""
+        times = [perf_counter()]
+        told: dict[str, float] = {}
+        if survey is not None:
+            self.progress.model, told = survey()
+        times.append(perf_counter())
+        found = self.shown(0, self.progress.model, tuple(self.evaluator.everyone) if survey else ())
+        times.append(perf_counter())
         metrics = {
             **found.metrics,
             "bytes_up": float(self.federation.shared_bytes),
             "bytes_down": 0.0,
             "bytes_peer": 0.0,
-            "seconds": seconds,
-            "seconds_evaluate": seconds,
+            "seconds": times[2] - times[0],
+            "seconds_evaluate": times[2] - times[1],
         }
+        add_reported(metrics, told)
         self.record(RoundRecord(0, metrics, (), found.clients))
 
     @property
@@ -115,10 +120,19 @@ class Loop:
     def evaluated(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
         if number % self.spec.evaluation.every and number != self.spec.rounds:
             return Evaluated({}, {})
-        if self.method.personal:
-            return self.seen(self.evaluator.personal(lambda client: self.store.model(client, model), cohort))
-        shown = getattr(self.method.server, "virtual", None) or model
-        return self.seen(self.evaluator.evaluate(shown, cohort))
+        return self.shown(number, model, cohort)
+
+    def shown(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
+        if self.method.models is not None:
+            found = self.evaluator.personal(self.method.models(model).__getitem__, cohort)
+        elif self.method.personal and number:
+            found = self.evaluator.personal(lambda client: self.store.model(client, model), cohort)
+        else:
+            found = self.evaluator.evaluate(getattr(self.method.server, "virtual", None) or model, cohort)
+        if self.method.judge is not None and found.noted:
+            found.metrics.update(self.method.judge(number, found.noted))
+        self.progress.confusion = self.progress.confusion if found.confusion is None else found.confusion
+        return found
 
     def work(self, clients: ClientValues) -> dict[str, float]:
         """What the clients' training of this round comes to, all together."""
@@ -127,10 +141,6 @@ class Loop:
         whole = self.method.rule.full_batch
         seen = [own if whole else samples_seen(own, steps, size, padded=self.padded) for own, steps in done]
         return {"local_steps": float(sum(steps for _, steps in done)), "samples_seen": float(sum(seen))}
-
-    def seen(self, found: Evaluated) -> Evaluated:
-        self.progress.confusion = self.progress.confusion if found.confusion is None else found.confusion
-        return found
 
     @property
     def findings(self) -> dict[str, Any]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Per sample: true class, predicted class, loss."""
+    """Per sample: true class, predicted class, loss, and whatever else was noted, by name."""
 
     truth: np.ndarray
     found: np.ndarray
     losses: np.ndarray
+    noted: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def of(self, chosen: np.ndarray) -> Scores:
         return Scores(self.truth[chosen], self.found[chosen], self.losses[chosen])

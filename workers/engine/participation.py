@@ -27,11 +27,18 @@ class Participation:
 
     def cohort(self, number: int) -> list[int]:
         """Client indices in order; the shared client (-1) comes first."""
-        size = min(self.spec.cohort_size, len(self.drawn))
-        if size == len(self.drawn):
-            return [*self.shared, *self.drawn.tolist()]
         rng = stream(self.spec.seed, "sampling", round=self.method.cohort_round(number))
-        return [*self.shared, *np.sort(rng.choice(self.drawn, size, replace=False)).tolist()]
+        chosen = [some(group, self.share, rng) for group in self.groups(number)]
+        return [*self.shared, *np.sort(np.concatenate(chosen)).tolist()]
+
+    @property
+    def share(self) -> float:
+        return min(1.0, self.spec.cohort_size / max(1, len(self.drawn)))
+
+    def groups(self, number: int) -> list[np.ndarray]:
+        """Those to draw from: everybody, unless the method has found groups."""
+        found = self.method.groups(number) if self.method.groups is not None else []
+        return [np.intersect1d(self.drawn, np.array(group, dtype=np.int64)) for group in found] or [self.drawn]
 
     def failing(self, number: int, clients: Sequence[int]) -> set[int]:
         if not self.spec.client_dropout:
@@ -57,6 +64,12 @@ class Participation:
     def uniforms(self, number: int, clients: Sequence[int] | np.ndarray, which: int) -> np.ndarray:
         keys = client_keys(self.spec.seed, "faults", np.array([self.clients[each].key for each in clients]), number)
         return keyed_uniforms(keys, np.array([which]))
+
+
+def some(group: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """That share of a group, rounded down, but one at least."""
+    size = min(len(group), max(1, int(share * len(group) + 1e-9)))
+    return group if size == len(group) else rng.choice(group, size, replace=False)
 
 
 def trained_clients(federation: Federation, method: Method) -> tuple[ClientData, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from workers.catalog import load_catalog
@@ -49,7 +50,8 @@ def make_setup(
         raise SpecError([Problem("local.batch_size", "A model with batch statistics needs batches of 2 or more.")])
     initial = network.initial()
     sizes = {client.index: len(client.train) for client in federation.clients}
-    context = MethodContext(spec, initial, tuple(network.buffers), sizes)
+    classes = {client.index: tuple(np.unique(federation.y[client.train]).tolist()) for client in federation.clients}
+    context = MethodContext(spec, initial, tuple(network.buffers), sizes, classes)
     method = catalog.strategies[spec.strategy.name].build(spec.strategy, context)
     samples = Samples(
         torch.from_numpy(federation.x).to(device, dtype_of(spec)), torch.from_numpy(federation.y).to(device)
@@ -74,7 +76,7 @@ def make_setup(
         method,
         Participation(spec, federation, method),
         trainer,
-        Evaluator(spec, network, federation, samples),
+        Evaluator(spec, network, federation, samples, method.outputs),
     )
 
 

@@ -19,6 +19,7 @@ from workers.engine.paths import Path
 from workers.engine.provenance import provenance
 from workers.engine.records import Result, RoundRecord
 from workers.engine.setup import Setup, device_named, make_setup
+from workers.engine.survey import surveyed
 from workers.errors import StopRequested
 from workers.spec import RunSpec, canonical_hash, parse_run
 
@@ -83,7 +84,8 @@ def make_loop(setup: Setup, path: Path, found: CheckpointState | None, on_round:
 
 def drive(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy | None) -> None:
     if not loop.progress.history:
-        loop.begin()
+        asked = setup.method.survey
+        loop.begin(None if asked is None else lambda: surveyed(asked, setup, path.name))
     saved = loop.progress.round
     try:
         while not loop.finished:
