@@ -1,7 +1,22 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from experiments.views import actions, compare, datasets, editor, fleet, portraits, queue, runs, studies, study
+from experiments.views import (
+    actions,
+    compare,
+    datasets,
+    editor,
+    fleet,
+    portraits,
+    queue,
+    run_clients,
+    run_figures,
+    run_files,
+    runs,
+    studies,
+    study,
+    study_edits,
+)
 
 log_in = LoginView.as_view(template_name="pages/log_in.html", redirect_authenticated_user=True)
 
@@ -14,9 +29,17 @@ urlpatterns = [
     path("studies/<int:pk>/figure", study.study_figure, name="study-figure"),
     path("studies/portrait", portraits.draft_portrait, name="draft-portrait"),
     path("studies/<int:pk>/portrait", portraits.study_portrait, name="study-portrait"),
+    path("studies/<int:pk>/edit", study_edits.edit, name="study-edit"),
+    path("studies/<int:pk>/deletion", study_edits.deletion, name="study-deletion"),
     path("studies/<int:pk>/<slug:action>", actions.study_action, name="study-action"),
     path("runs/<int:pk>", runs.run, name="run"),
-    path("runs/<int:pk>/figure", runs.run_figure, name="run-figure"),
+    path("runs/<int:pk>/figure", run_figures.run_figure, name="run-figure"),
+    path("runs/<int:pk>/clients", run_clients.run_clients, name="run-clients"),
+    path("runs/<int:pk>/clients/figure", run_figures.clients_figure, name="run-clients-figure"),
+    path("runs/<int:pk>/costs/figure", run_figures.costs_figure, name="run-costs-figure"),
+    path("runs/<int:pk>/confusion/figure", run_figures.confusion_figure_of, name="run-confusion-figure"),
+    path("runs/<int:pk>/log", run_files.log, name="run-log"),
+    path("runs/<int:pk>/files/<str:name>", run_files.run_file, name="run-file"),
     path("runs/<int:pk>/portrait", portraits.run_portrait, name="run-portrait"),
     path("runs/<int:pk>/<slug:action>", actions.run_action, name="run-action"),
     path("queue", queue.queue_page, name="queue"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from experiments.charts.facts import Fact
 from workers.portraits.portrait import DRAWN, EVERY_PAIR, Portrait
 
 BUBBLES = 60
@@ -13,13 +13,6 @@ BUBBLES = 60
 OWN, SHARED = 0, 1
 """Hues of clients and of the shared one."""
 SHARED_CLIENT = -1
-
-
-@dataclass(frozen=True)
-class Fact:
-    name: str
-    value: str
-    note: str = ""
 
 
 def client_name(client: int) -> str:

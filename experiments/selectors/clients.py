@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,11 @@ LOOKED_AT = 50_000
 
 PARTICIPATION = """
 SELECT client, count(*) FROM experiments_round, unnest(cohort) AS client WHERE run_id = %s GROUP BY client
+"""
+EVERYONE = """
+SELECT client FROM experiments_round, unnest(cohort) AS client WHERE run_id = %(run)s
+UNION SELECT key::int FROM experiments_round, jsonb_object_keys(clients) AS key
+WHERE run_id = %(run)s AND round <= %(early)s ORDER BY 1
 """
 LATEST = """
 SELECT DISTINCT ON (told.key, number.key) told.key::int, number.key, number.value
@@ -76,6 +81,11 @@ def client_columns(found: Sequence[ClientRow]) -> list[str]:
     return list(dict.fromkeys(name for row in found for name in row.numbers))
 
 
+def clients_of(*, run: int) -> list[int]:
+    """Everyone who took part; clients that only evaluate do so in the first rounds already."""
+    return [client for (client,) in rows(EVERYONE, {"run": run, "early": 1})]
+
+
 def client_history(
     *, run: int, name: str, rounds: Sequence[int], clients: Sequence[int]
 ) -> dict[int, dict[int, float]]:
@@ -95,7 +105,7 @@ def client_cohorts(*, run: int, rounds: Sequence[int], clients: Sequence[int]) -
     return found
 
 
-def rows(query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+def rows(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters)
         return list(cursor.fetchall())

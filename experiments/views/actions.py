@@ -12,8 +12,10 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from experiments.models import Run, Study
+from experiments.services.archive import study_archive, study_restore
 from experiments.services.runs import run_cancel, run_retry
 from experiments.services.study_changes import study_cancel, study_delete, study_pause, study_resume, study_retry
+from experiments.views.parts import whole_number
 from experiments.views.people import person
 from workers.errors import TributaryError
 
@@ -21,6 +23,8 @@ STUDY_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "cancel": (study_cancel, "Cancelled. What was measured so far is kept."),
     "pause": (study_pause, "Paused: running runs go on, queued ones wait."),
     "resume": (study_resume, "Resumed."),
+    "archive": (study_archive, "Archived: it is kept whole, and found under Archived."),
+    "restore": (study_restore, "Back among the studies."),
     "retry": (study_retry, "Failed and cancelled runs are queued again."),
     "delete": (study_delete, "Deleted."),
 }
@@ -33,8 +37,17 @@ RUN_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 @require_POST
 def study_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     found = get_object_or_404(Study, pk=pk)
-    done = carry_out(request, STUDY_ACTIONS, action, study=found)
+    done = carry_out(request, STUDY_ACTIONS, action, study=found, **agreed(request, action))
     return redirect("studies") if done and action == "delete" else back(request, "study", pk)
+
+
+def agreed(request: HttpRequest, action: str) -> dict[str, Any]:
+    """What else a button says: which failures to retry, and how many runs its reader agreed to delete."""
+    if action == "retry" and "reason" in request.POST:
+        return {"reason": request.POST["reason"]}
+    if action == "delete" and "expected" in request.POST:
+        return {"expected": whole_number(request.POST["expected"], 0)}
+    return {}
 
 
 @require_POST
@@ -45,7 +58,7 @@ def run_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
 
 
 def carry_out(
-    request: HttpRequest, known: dict[str, tuple[Callable[..., Any], str]], action: str, **subject: Study | Run
+    request: HttpRequest, known: dict[str, tuple[Callable[..., Any], str]], action: str, **subject: Any
 ) -> bool:
     if action not in known:
         raise Http404
@@ -59,8 +72,8 @@ def carry_out(
     return True
 
 
-def back(request: HttpRequest, page: str, pk: int) -> HttpResponse:
+def back(request: HttpRequest, page: str, *where: int) -> HttpResponse:
     """To the page the button was on, if that is one of ours."""
     target = request.POST.get("next", "")
     ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    return redirect(target) if target and ours else redirect(page, pk=pk)
+    return redirect(target) if target and ours else redirect(page, *where)

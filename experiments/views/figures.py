@@ -16,6 +16,7 @@ from experiments.charts.curves import (
     curves_legend,
     curves_notes,
 )
+from experiments.charts.drawing import SMOOTHINGS, Drawing, drawing_notes, redrawn
 from experiments.charts.styles import Style
 from experiments.selectors.cells import Cell
 from experiments.selectors.statistics import SeedStatistics
@@ -32,6 +33,16 @@ def metric_in(request: HttpRequest) -> str:
     return request.GET.get("metric") or "accuracy"
 
 
+def drawing_in(request: HttpRequest) -> Drawing:
+    """Axes and smoothing from the address; what is not offered counts as not asked for."""
+    weight = request.GET.get("smooth", "")
+    return Drawing(
+        log_x=request.GET.get("x") == "log",
+        log_y=request.GET.get("y") == "log",
+        smoothing=float(weight) if weight in SMOOTHINGS else 0.0,
+    )
+
+
 def drawn(cells: Sequence[Cell], chosen: Sequence[str] = ()) -> list[Cell]:
     """As many cells as eyes can tell apart: those chosen, or the first of the grid."""
     wanted = [cell for cell in cells if cell.key in chosen] if chosen else list(cells)
@@ -39,14 +50,22 @@ def drawn(cells: Sequence[Cell], chosen: Sequence[str] = ()) -> list[Cell]:
 
 
 def curves_answer(
-    points: Sequence[SeedStatistics], styles: Mapping[str, Style], *, metric: str, band: Band, cells: int
+    points: Sequence[SeedStatistics],
+    styles: Mapping[str, Style],
+    *,
+    metric: str,
+    band: Band,
+    cells: int,
+    drawing: Drawing | None = None,
 ) -> JsonResponse:
     info = curves_info(points, styles, metric, band)
+    figure, how = curves_figure(info), drawing or Drawing()
+    notes = [curves_notes(info, len(styles), cells), drawing_notes(figure, how)]
     answer: dict[str, Any] = {
-        **curves_figure(info),
+        **redrawn(figure, how),
         "title": info.metric.text,
         "description": curves_description(info),
         "legend": curves_legend(info, styles),
-        "notes": curves_notes(info, len(styles), cells),
+        "notes": " · ".join(filter(None, notes)),
     }
     return JsonResponse(answer)

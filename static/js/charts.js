@@ -19,7 +19,15 @@ function faded(hex) {
   return `rgba(${r}, ${g}, ${b}, ${BAND_OPACITY})`;
 }
 
-function painted(trace, { series }) {
+// A heat map goes from the panel's colour to its hue; where its values have a unit, a scale beside it tells them.
+function heated(trace, { series, panel, ink, line }) {
+  const scale = { thickness: 10, outlinewidth: 0, tickfont: { color: ink, size: 11 }, tickcolor: line, title: { text: trace.meta.title ?? "", side: "top" } };
+  return { ...trace, colorscale: [[0, panel], [1, series[trace.meta.hue]]], showscale: trace.meta.scale === true, colorbar: scale };
+}
+
+function painted(trace, colours) {
+  if (trace.meta?.heat) return heated(trace, colours);
+  const { series } = colours;
   const colour = series[trace.meta?.hue ?? 0];
   const line = { ...trace.line, color: trace.meta?.band ? "rgba(0, 0, 0, 0)" : colour };
   return { ...trace, line, marker: { color: colour, size: 6, ...trace.marker }, fillcolor: faded(colour) };
@@ -35,7 +43,7 @@ function axis(own, { line, strong, ink }) {
 function layout(own, colours) {
   return {
     ...own,
-    paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", uirevision: "kept", hovermode: "x unified", showlegend: false,
+    paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", uirevision: "kept", hovermode: own?.hovermode ?? "x unified", showlegend: false,
     font: { family: colours.font, size: 12, color: colours.ink }, margin: { t: 12, r: 12, b: 40, l: 52 },
     hoverlabel: { bgcolor: colours.panel, bordercolor: colours.strong, font: { color: colours.ink, size: 12 } },
     modebar: { bgcolor: "rgba(0, 0, 0, 0)", color: colours.strong, activecolor: colours.ink },
@@ -61,15 +69,17 @@ class Chart {
     this.words = figure.querySelector(".waiting");
     this.caption = figure.querySelector("figcaption");
     this.url = figure.dataset.figure;
-    this.controls = figure.dataset.controls ? document.getElementById(figure.dataset.controls) : null;
-    this.controls?.addEventListener("change", () => { this.forget(); this.refresh(); });
-    this.controls?.addEventListener("submit", (event) => event.preventDefault());
+    this.controls = (figure.dataset.controls ?? "").split(" ").filter(Boolean).map((id) => document.getElementById(id));
+    for (const form of this.controls) {
+      form.addEventListener("change", () => { this.forget(); this.refresh(); });
+      form.addEventListener("submit", (event) => event.preventDefault());
+    }
     this.slow = setTimeout(() => { if (!this.answer) this.words.textContent = "Reading the curves…"; }, 300);
   }
 
   address() {
     const url = new URL(this.url, location.href);
-    if (this.controls) for (const [name, value] of new FormData(this.controls)) url.searchParams.set(name, value);
+    for (const form of this.controls) for (const [name, value] of new FormData(form)) url.searchParams.set(name, value);
     return url;
   }
 
@@ -119,13 +129,13 @@ class Chart {
     this.legend.children[focused]?.focus();
   }
 
-  entry({ label, n, hue, dash }) {
+  entry({ label, n, hue, dash, text }) {
     const button = document.createElement("button");
     button.type = "button";
     button.disabled = !n;
     button.setAttribute("aria-pressed", String(!this.hidden.has(label)));
     button.title = n ? "Show or hide this line" : "Waits for its first round";
-    button.append(swatch({ meta: { hue }, line: { dash } }), `${label} · ${n ? `n=${n}` : "waits"}`);
+    button.append(swatch({ meta: { hue }, line: { dash } }), text ?? `${label} · ${n ? `n=${n}` : "waits"}`);
     button.addEventListener("click", () => {
       if (!this.hidden.delete(label)) this.hidden.add(label);
       this.draw();

@@ -119,7 +119,6 @@ class Portrait {
   }
 
   trace(trace, colours, own) {
-    if (trace.meta.heat) return { ...trace, showscale: false, colorscale: [[0, colours.panel], [1, colours.series[trace.meta.hue]]] };
     const made = painted(trace, colours);
     if (!trace.meta.most) return made;
     const cell = Math.min(this.plot.clientWidth * 0.75 / (own.xaxis.range[1] + 1), this.plot.clientHeight * 0.55 / (own.yaxis.range[1] + 1));

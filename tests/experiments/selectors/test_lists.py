@@ -4,22 +4,12 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from experiments.models import Round, RunState, User, Worker
+from experiments.models import RunState, User, Worker
 from experiments.selectors.cells import cells_of
-from experiments.selectors.runs import (
-    ClientRow,
-    FailureGroup,
-    client_columns,
-    client_rows,
-    failures,
-    last_round,
-    log_tail,
-    queue_rows,
-)
+from experiments.selectors.runs import FailureGroup, failures, queue_rows
 from experiments.selectors.studies import study_rows, study_to_watch
 from experiments.selectors.workers import Pulse, pulse, worker_rows
 from tests.experiments import lab
-from workers.home import log_file
 
 
 def worker(name: str, age: int = 0, speed: float = 0.0) -> Worker:
@@ -99,25 +89,3 @@ def test_every_word_of_a_search_must_occur_somewhere(owner: User) -> None:
         "Rivers and streams",
     ]
     assert study_rows(search="100%") == []
-
-
-def test_clients_of_the_last_round_with_the_shared_one_first(owner: User) -> None:
-    run = lab.runs_in_order(lab.launched(owner))[0]
-    Round.objects.create(run=run, round=3, cohort=[-1, 2], clients={"2": {"samples": 5}, "0": {"accuracy": 0.5}})
-    Round.objects.create(run=run, round=4, cohort=[1])
-    rows = client_rows(last_round(run=run.pk))
-    assert rows == [
-        ClientRow(-1, True, {}),
-        ClientRow(0, False, {"accuracy": 0.5}),
-        ClientRow(2, True, {"samples": 5}),
-    ]
-    assert client_columns(rows) == ["accuracy", "samples"]
-
-
-def test_a_long_log_is_shown_from_a_whole_line_on(owner: User) -> None:
-    run = lab.runs_in_order(lab.launched(owner))[0]
-    assert log_tail(run=run.pk) == ""
-    log_file(run.pk).parent.mkdir(parents=True)
-    log_file(run.pk).write_text("".join(f"line {number:05d}\n" for number in range(3000)))
-    lines = log_tail(run=run.pk).splitlines()
-    assert (lines[0], lines[-1], len(lines)) == ("line 01511", "line 02999", 1489)

@@ -1,0 +1,94 @@
+"""Which classes a model takes for which: counts, shares of each true class, and the worst confusions in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+NUMBERED = 15
+"""Up to so many classes the cells have numbers in them."""
+WORST = 5
+
+
+@dataclass(frozen=True)
+class Confusion:
+    true: str
+    found: str
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class ConfusionInfo:
+    """Rows are true classes, columns what the model said; `shares` are of each true class."""
+
+    names: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    shares: tuple[tuple[float, ...], ...]
+    accuracy: float | None
+    worst: tuple[Confusion, ...]
+
+    @property
+    def samples(self) -> int:
+        return sum(map(sum, self.counts))
+
+
+def confusion_info(matrix: Sequence[Sequence[float]], names: Sequence[str]) -> ConfusionInfo:
+    counts = tuple(tuple(int(count) for count in row) for row in matrix)
+    shares = tuple(tuple(count / (sum(row) or 1) for count in row) for row in counts)
+    total = sum(map(sum, counts))
+    right = sum(row[place] for place, row in enumerate(counts))
+    return ConfusionInfo(tuple(names), counts, shares, right / total if total else None, worst(names, counts, shares))
+
+
+def worst(
+    names: Sequence[str], counts: Sequence[Sequence[int]], shares: Sequence[Sequence[float]]
+) -> tuple[Confusion, ...]:
+    """The commonest first."""
+    wrong = [
+        Confusion(names[true], names[found], count, shares[true][found])
+        for true, row in enumerate(counts)
+        for found, count in enumerate(row)
+        if count and true != found
+    ]
+    return tuple(sorted(wrong, key=lambda each: (-each.count, -each.share))[:WORST])
+
+
+def confusion_figure(info: ConfusionInfo) -> dict[str, Any]:
+    """Coloured by share, so that a rare class is as readable as a common one; the numbers are counts."""
+    heat: dict[str, Any] = {
+        "type": "heatmap",
+        "x": list(info.names),
+        "y": list(info.names),
+        "z": [[round(share, 4) for share in row] for row in info.shares],
+        "customdata": [list(row) for row in info.counts],
+        "zmin": 0,
+        "zmax": 1,
+        "xgap": 1,
+        "ygap": 1,
+        "hovertemplate": "true %{y}, said %{x}: %{customdata} (%{z:.1%} of the class)<extra></extra>",
+        "meta": {"hue": 0, "heat": True},
+    }
+    if len(info.names) <= NUMBERED:
+        heat |= {"text": [[f"{count:,}" for count in row] for row in info.counts], "texttemplate": "%{text}"}
+    axis = {"type": "category", "showgrid": False}
+    return {
+        "data": [heat],
+        "layout": {
+            "hovermode": "closest",
+            "xaxis": {**axis, "title": {"text": "The model said"}},
+            "yaxis": {**axis, "title": {"text": "True class"}, "autorange": "reversed"},
+        },
+    }
+
+
+def confusion_description(info: ConfusionInfo) -> str:
+    """The chart in words, for people who do not see it."""
+    if info.accuracy is None:
+        return "Confusion matrix without samples."
+    said = "; ".join(f"{each.true} taken for {each.found} {each.count:,} times" for each in info.worst)
+    return (
+        f"Confusion matrix of {len(info.names)} classes over {info.samples:,} samples, {info.accuracy:.2%} right. "
+        f"{f'Commonest confusions: {said}.' if said else 'Nothing is confused.'}"
+    )

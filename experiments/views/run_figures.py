@@ -1,0 +1,78 @@
+"""A run's charts as JSON: curves, clients, costs, confusion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.http import Http404, HttpRequest, JsonResponse
+from django.shortcuts import get_object_or_404
+
+from experiments.charts import clients as client_charts
+from experiments.charts import costs as cost_charts
+from experiments.charts.confusion import confusion_description, confusion_figure, confusion_info
+from experiments.charts.findings import CONFUSION
+from experiments.charts.spec_words import class_names
+from experiments.charts.styles import styles
+from experiments.models import Run
+from experiments.selectors.clients import client_cohorts, client_history, clients_of
+from experiments.selectors.costs import cumulated
+from experiments.selectors.statistics import run_curve
+from experiments.views.figures import curves_answer, drawing_in, metric_in
+
+
+def run_figure(request: HttpRequest, pk: int) -> JsonResponse:
+    found = get_object_or_404(Run, pk=pk)
+    metric = metric_in(request)
+    points, looks = run_curve(run=pk, metric=metric), styles({found.cell: found.spec})
+    drawing = replace(drawing_in(request), points=True)
+    return curves_answer(points, looks, metric=metric, band="none", cells=1, drawing=drawing)
+
+
+def clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
+    found = get_object_or_404(Run, pk=pk)
+    name, everyone = request.GET.get("number") or "accuracy", clients_of(run=pk)
+    rounds = client_charts.evenly(range(found.rounds_done + 1), client_charts.MOST_ROUNDS)
+    clients = client_charts.evenly(everyone, client_charts.MOST_CLIENTS)
+    took_part = name == client_charts.PARTICIPATION
+    history = (
+        client_cohorts(run=pk, rounds=rounds[1:], clients=clients)
+        if took_part
+        else client_history(run=pk, name=name, rounds=rounds, clients=clients)
+    )
+    info = client_charts.clients_info(
+        name, history, rounds=rounds, everyone=len(everyone), last_round=found.rounds_done
+    )
+    return answer(
+        client_charts.clients_figure(info),
+        title=info.metric.text,
+        description=client_charts.clients_description(info),
+        legend=client_charts.clients_legend(info),
+        notes=client_charts.clients_notes(info),
+    )
+
+
+def costs_figure(request: HttpRequest, pk: int) -> JsonResponse:
+    get_object_or_404(Run, pk=pk)
+    kind = cost_charts.KINDS.get(request.GET.get("kind", ""), cost_charts.KINDS["traffic"])
+    info = cost_charts.costs_info(kind, cumulated(run=pk, names=kind.names))
+    return answer(
+        cost_charts.costs_figure(info),
+        title=kind.title,
+        description=cost_charts.costs_description(info),
+        legend=cost_charts.costs_legend(info),
+    )
+
+
+def confusion_figure_of(request: HttpRequest, pk: int) -> JsonResponse:
+    found = get_object_or_404(Run, pk=pk)
+    matrix = found.findings.get(CONFUSION)
+    if not matrix:
+        raise Http404
+    info = confusion_info(matrix, class_names(found.spec, len(matrix)))
+    return answer(confusion_figure(info), title="Confusion matrix", description=confusion_description(info))
+
+
+def answer(figure: dict[str, Any], *, title: str, description: str, legend: Any = (), notes: str = "") -> JsonResponse:
+    told = {"title": title, "description": description, "legend": list(legend), "notes": notes}
+    return JsonResponse({**figure, **told})
