@@ -26,6 +26,8 @@ class LivePlatform:
     home: Home
     base_url: str = ""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    """Further environment variables of all processes."""
 
     @contextmanager
     def run(self) -> Iterator[LivePlatform]:
@@ -45,7 +47,7 @@ class LivePlatform:
     @property
     def environment(self) -> dict[str, str]:
         url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
-        found = environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL)
+        found = environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL, **self.settings)
         del found["DJANGO_ALLOW_ASYNC_UNSAFE"]
         return found
 

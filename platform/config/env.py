@@ -155,8 +155,17 @@ ADMIN_PASSWORD = Variable(
 )
 TOUR = Variable("TRIBUTARY_TOUR", flag, "1", "0 leaves out the small study that the first start queues")
 MAX_RUNS = Variable("TRIBUTARY_MAX_RUNS", integer(1, 1_000_000), "10000", "Largest number of runs one study may have")
+MAX_WAITING = Variable(
+    "TRIBUTARY_MAX_WAITING",
+    integer(1, 10_000_000),
+    "20000",
+    "Largest number of runs one person may have waiting or running at once",
+)
 MIRROR = Variable(
     "TRIBUTARY_MIRROR", origin, "", "Address that has the originals of data sets, instead of their publishers", "none"
+)
+PLUGINS = Variable(
+    "TRIBUTARY_PLUGINS", text, "", "Folders with a lab's own strategies and other components, separated by `:`", "none"
 )
 MAX_UPLOAD = Variable(
     "TRIBUTARY_MAX_UPLOAD", integer(1, 1_000_000), "1000", "Largest .npz file an admin may upload, in MB"
@@ -185,7 +194,9 @@ VARIABLES: tuple[Variable[Any], ...] = (
     ADMIN_PASSWORD,
     TOUR,
     MAX_RUNS,
+    MAX_WAITING,
     MIRROR,
+    PLUGINS,
     MAX_UPLOAD,
     RATE_READS,
     RATE_WRITES,

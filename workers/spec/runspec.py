@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workers.catalog import load_catalog
-from workers.component import DatasetFacts, DatasetParameters, Kind, Parameters
+from workers.component import Component, DatasetFacts, DatasetParameters, Kind, Parameters
 from workers.errors import Problem, SpecError
 
 CONFIG = ConfigDict(
@@ -174,12 +174,18 @@ def plain_message(error: Any) -> str:
         return "This field is required."
     if kind == "union_tag_invalid":
         known = context["expected_tags"].replace("'", "")
-        return f"Unknown name: {context['tag']}. Choose one of {known}."
+        return f"Unknown name: {context['tag']}. Choose one of {known}.{left_out()}"
     if kind == "union_tag_not_found":
         return "A name is required."
     if kind in ("model_type", "model_attributes_type"):
         return f"Expected a mapping such as {{name: ...}}, got {error['input']!r}."
     return f"{error['msg']}, got {error['input']!r}."
+
+
+def left_out() -> str:
+    if not load_catalog().problems:
+        return ""
+    return " Some of the lab's own components could not be read: `manage.py doctor` says why."
 
 
 def cross_problems(spec: RunSpec) -> Iterator[Problem]:
@@ -193,7 +199,7 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
         ("optimizer", spec.local.optimizer),
     ]
     for kind, params in chosen:
-        yield from catalog.get(kind, params.name).problems(spec)
+        yield from fit_problems(catalog.get(kind, params.name), spec)
     if spec.clients is None and facts.natural_clients is None:
         yield Problem("clients", f"{spec.dataset.name} has no natural clients: give a number.")
     elif spec.client_count > facts.train:
@@ -204,3 +210,15 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
         yield Problem("hybrid.ratio", EVERYTHING_SHARED)
     if spec.evaluation.held_out + spec.evaluation.validation >= 1:
         yield Problem("evaluation.validation", "Held-out and validation parts leave nothing to train on.")
+
+
+def fit_problems(component: Component, spec: RunSpec) -> tuple[Problem, ...]:
+    """A lab's own component that stumbles over a spec refuses it; a built-in one has a fault that must show."""
+    try:
+        return tuple(component.problems(spec))
+    except Exception as error:
+        if not component.origin:
+            raise
+        path = "local.optimizer" if component.kind == "optimizer" else component.kind
+        told = f"{component.label} could not check this spec ({type(error).__name__}: {error})"
+        return (Problem(path, f"{told}: mend {component.origin}."),)
