@@ -1,11 +1,12 @@
 """Gradients of plain chains of linear layers (logistic regression, MLPs) on stacked parameters, written out.
 
 For small models autograd's bookkeeping costs several times the arithmetic. The result is the same to rounding.
+Values between layers have a column for each sample, [clients, values, samples]: that form multiplies fastest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import nn
@@ -37,37 +38,65 @@ def chain_gradients(
     inputs, logits = forward(chain, params, x.flatten(2))
     losses, error = cross_entropy(logits, y, weights)
     grads: list[torch.Tensor] = []
-    for layer in reversed(range(len(chain))):
-        grads[:0] = [torch.bmm(error.transpose(1, 2), inputs[layer]), error.sum(1)]
-        if layer:
-            error = torch.bmm(error, params[2 * layer])
-            if chain[layer - 1]:
-                error *= inputs[layer] > 0
+    for layer, each in backward(chain, params, inputs, error):
+        grads[:0] = [torch.bmm(each, inputs[layer].transpose(1, 2)), each.sum(2)]
     return losses, grads
+
+
+def chain_descend(
+    chain: Chain,
+    params: Sequence[torch.Tensor],
+    x: torch.Tensor,
+    y: torch.Tensor,
+    weights: torch.Tensor | None,
+    lr: float,
+) -> torch.Tensor:
+    """One step of plain gradient descent, in place; the gradients themselves are never written down."""
+    inputs, logits = forward(chain, params, x.flatten(2))
+    losses, error = cross_entropy(logits, y, weights, scale=-lr)
+    for layer, each in backward(chain, params, inputs, error):
+        params[2 * layer].baddbmm_(each, inputs[layer].transpose(1, 2))
+        params[2 * layer + 1].add_(each.sum(2))
+    return losses
 
 
 def forward(chain: Chain, params: Sequence[torch.Tensor], x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
     """What goes into each layer, and what comes out of the last."""
+    values = x.transpose(1, 2)
     inputs = []
     for layer, followed in enumerate(chain):
-        inputs.append(x)
-        x = torch.baddbmm(params[2 * layer + 1].unsqueeze(1), x, params[2 * layer].transpose(1, 2))
+        inputs.append(values)
+        values = torch.baddbmm(params[2 * layer + 1].unsqueeze(2), params[2 * layer], values)
         if followed:
-            x = x.relu_()
-    return inputs, x
+            values = values.relu_()
+    return inputs, values
+
+
+def backward(
+    chain: Chain, params: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], error: torch.Tensor
+) -> Iterator[tuple[int, torch.Tensor]]:
+    """Each layer, the last one first, with the derivative by what came out of it; the layer may then be changed."""
+    for layer in reversed(range(len(chain))):
+        above = error
+        if layer:
+            error = torch.bmm(params[2 * layer].transpose(1, 2), above)
+            if chain[layer - 1]:
+                error = torch.ops.aten.threshold_backward(error, inputs[layer], 0)
+        yield layer, above
 
 
 def cross_entropy(
-    logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None
+    logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None, scale: float = 1.0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Loss per client and its derivative: (softmax - one-hot), weighted per sample."""
-    logs = torch.log_softmax(logits, 2)
-    labels = y.unsqueeze(2)
-    each = logs.gather(2, labels).squeeze(2)
+    """Loss per client and `scale` times its derivative: (softmax - one-hot), weighted per sample."""
+    logs = torch.log_softmax(logits, 1)
+    labels = y.unsqueeze(1)
+    each = logs.gather(1, labels)
     error = logs.exp_()
-    error.scatter_(2, labels, -1, reduce="add")
+    error.scatter_(1, labels, -1, reduce="add")
     if weights is None:
-        error /= y.shape[1]
-        return -each.mean(1), error
-    error *= weights.unsqueeze(2)
-    return -(each * weights).sum(1), error
+        error *= scale / y.shape[1]
+        return each.mean((1, 2)).neg_(), error
+    shares = weights.unsqueeze(1)
+    error *= shares * scale
+    return (each * shares).sum((1, 2)).neg_(), error

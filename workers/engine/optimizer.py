@@ -20,6 +20,8 @@ class StackedOptimizer(ABC):
 
     slots: tuple[str, ...] = ()
     lr: float
+    plain: bool = False
+    """A step is -lr times the gradient and nothing else."""
 
     def new_state(self, params: Sequence[torch.Tensor]) -> State:
         return {slot: [torch.zeros_like(param) for param in params] for slot in self.slots}
@@ -38,6 +40,7 @@ class StackedSgd(StackedOptimizer):
         self.lr, self.momentum = params.lr, params.momentum
         self.nesterov, self.weight_decay = params.nesterov, params.weight_decay
         self.slots = ("momentum",) if self.momentum else ()
+        self.plain = not (self.momentum or self.weight_decay)
 
     def update(self, params: list[torch.Tensor], grads: list[torch.Tensor], state: State, step: int) -> None:
         if self.weight_decay:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from workers.engine.arrays import Tensors
 from workers.engine.dropout import step_offset
 from workers.engine.federation import ClientData
 from workers.engine.losses import mean_losses
-from workers.engine.network import Gradients, Network
+from workers.engine.network import Gradients, Network, stacked_descent, stacked_gradients
 from workers.engine.optimizer import StackedOptimizer, State
 from workers.engine.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part
 from workers.engine.schedule import Batch, Schedule
@@ -160,7 +161,11 @@ class Trainer:
             return self.full_batch_step(work, params, state, schedule).cpu()
         losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
         for batch in self.paced(work, schedule.batches()):
-            losses[batch.rows] += self.step(work, params, state, batch)
+            found = self.step(work, params, state, batch)
+            if len(found) == len(losses):
+                losses += found
+            else:
+                losses[batch.rows] += found
         return losses.cpu()
 
     def paced(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -222,14 +227,33 @@ class Trainer:
     def step(self, work: LocalWork, params: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
         """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
         rows = batch.rows
-        own = [param[rows] for param in params]
+        own = params if len(batch.index) == len(work.clients) else [param[rows] for param in params]
+        x, y = self.samples.take(batch.index)
+        y = self.rule.targets(work, rows, y)
+        if self.descends:
+            losses = stacked_descent(self.network, own, x, y, batch.weights, self.optimizer.lr)
+        else:
+            losses = self.optimized(work, own, state, batch, x, y)
+        if not isinstance(rows, slice):
+            put_back(params, own, rows)
+        return losses
+
+    @cached_property
+    def descends(self) -> bool:
+        """Gradient and step can be one: nothing looks at the gradient in between, and nothing else is added."""
+        watched = self.rule.changes_gradients or self.rule.changes_steps
+        stacked = self.gradients is stacked_gradients and self.network.chain is not None
+        return stacked and self.optimizer.plain and not watched
+
+    def optimized(
+        self, work: LocalWork, own: list[torch.Tensor], state: State, batch: Batch, x: torch.Tensor, y: torch.Tensor
+    ) -> torch.Tensor:
+        rows = batch.rows
         moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
         keyed = buffers
         if self.network.keys:
             keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + step_offset(batch.step))
-        x, y = self.samples.take(batch.index)
-        y = self.rule.targets(work, rows, y)
         losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)
         if self.rule.changes_gradients:
             self.rule.gradient(work, self.named(batch, own, grads))
@@ -237,7 +261,6 @@ class Trainer:
         if self.rule.changes_steps:
             self.rule.stepped(work, self.named(batch, own, grads))
         if not isinstance(rows, slice):
-            put_back(params, own, rows)
             put_back(list(work.buffers.values()), list(buffers.values()), rows)
             for slot, tensors in state.items():
                 put_back(tensors, moments[slot], rows)

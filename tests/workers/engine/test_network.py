@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from workers.engine.chain import chain_gradients, chain_of
+from workers.engine.chain import chain_descend, chain_gradients, chain_of
 from workers.engine.dropout import KeyedDropout
 from workers.engine.network import Network, takes_channels_last
 
@@ -42,6 +42,24 @@ def test_a_copy_for_another_thread_has_the_same_names() -> None:
     assert (twin.keys, twin.buffers, twin.parameters) == (network.keys, network.buffers, network.parameters)
     assert network.keys == ["1.dropout_key"]
     assert "1.dropout_key" not in network.initial()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_written_out_descent_is_a_step_along_the_gradients(weighted: bool) -> None:
+    torch.manual_seed(2)
+    stacks = [torch.randn(3, *shape).double() for shape in [(5, 6), (5,), (4, 5), (4,)]]
+    x, y = torch.randn(3, 7, 6).double(), torch.randint(0, 4, (3, 7))
+    weights = torch.rand(3, 7).double() if weighted else None
+    before, (expected, grads) = (
+        [each.clone() for each in stacks],
+        chain_gradients((True, False), stacks, x, y, weights),
+    )
+
+    losses = chain_descend((True, False), stacks, x, y, weights, 0.3)
+
+    torch.testing.assert_close(losses, expected, rtol=0, atol=1e-14)
+    for old, new, gradient in zip(before, stacks, grads, strict=True):
+        torch.testing.assert_close(new, old - 0.3 * gradient, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -214,16 +214,18 @@ def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None
     from workers.engine import network
 
     whole = simulate(tiny(cohort=None))
-    real = network.chain_gradients
+    real, refused = network.chain_descend, []
 
     def small_only(chain: Any, params: Any, x: torch.Tensor, *rest: Any) -> Any:
         if len(x) > 2:
+            refused.append(len(x))
             raise torch.OutOfMemoryError("too many clients")
         return real(chain, params, x, *rest)
 
-    monkeypatch.setattr(network, "chain_gradients", small_only)
+    monkeypatch.setattr(network, "chain_descend", small_only)
 
     assert distance(simulate(tiny(cohort=None)), whole) < 1e-14
+    assert refused
 
 
 def test_auto_tells_its_choice_before_the_first_round() -> None:
