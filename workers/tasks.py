@@ -11,6 +11,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, TextIO, TypeVar
@@ -24,6 +25,7 @@ from experiments.services import fleet, leases
 from experiments.services.errors import StaleLeaseError
 from experiments.services.leases import Claim, Wishes
 from experiments.services.queue import run_claim
+from workers import gauges
 from workers.engine.records import RoundRecord
 from workers.home import artifact_folder, checkpoint_folder, home, log_file
 from workers.slot import LimitError, RunnerDiedError, Slot
@@ -37,6 +39,7 @@ DATABASE_PAUSE_SECONDS = 1.0
 LEAVING_PATIENCE_SECONDS = 5.0
 CHECKPOINT_EVERY = 10
 PACE_SECONDS = 10.0
+SAMPLE_SECONDS = 15.0
 
 
 class Pace:
@@ -64,6 +67,8 @@ class Agent:
         self.leaving = Event()
         self.gone = Event()
         self.pace = Pace()
+        self.gauge = gauges.Gauge(device, threads)
+        self.next_sample = time.monotonic() + SAMPLE_SECONDS
         # Enlisting gives up whatever this name held: a second one must not follow a first.
         self.beating = Lock()
 
@@ -75,6 +80,7 @@ class Agent:
     def keep_beating(self) -> None:
         while not self.gone.wait(fleet.BEAT_SECONDS):
             self.beat()
+            self.sample()
             connection.close()
 
     def beat(self) -> None:
@@ -83,11 +89,26 @@ class Agent:
                 if self.worker and fleet.worker_beat(worker=self.worker, rounds_per_second=self.pace.per_second):
                     return
                 self.worker = fleet.worker_enlist(
-                    name=self.name, host=socket.gethostname(), device=self.slot.device, threads=self.slot.threads
+                    name=self.name,
+                    host=socket.gethostname(),
+                    device=self.slot.device,
+                    threads=self.slot.threads,
+                    facts=gauges.facts(self.slot.device),
                 )
         except Error as error:
             connection.close()
             logger.warning("No heartbeat, the database does not answer: %s", error)
+
+    def sample(self) -> None:
+        if self.worker is None or time.monotonic() < self.next_sample:
+            return
+        self.next_sample = time.monotonic() + SAMPLE_SECONDS
+        try:
+            used = asdict(self.gauge.read(self.slot.pid))
+            fleet.worker_sample(worker=self.worker, rounds_per_second=self.pace.per_second, **used)
+        except Error as error:
+            connection.close()
+            logger.warning("What this worker uses was not stored: %s", error)
 
     def work(self) -> int:
         """Runs claimed and driven until the queue is empty or this worker shall leave."""

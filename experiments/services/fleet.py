@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from experiments.models import Run, RunState, User, Worker
+from experiments.models import Run, RunState, User, Worker, WorkerSample
 from experiments.services.leases import lose_runs
 from experiments.services.rights import require_admin
 
 BEAT_SECONDS = 5
 ALIVE = timedelta(seconds=4 * BEAT_SECONDS)
-FORGOTTEN = timedelta(days=1)
+FORGOTTEN = SAMPLES_KEPT = timedelta(days=1)
 
 
-def worker_enlist(*, name: str, host: str, device: str, threads: int) -> Worker:
+def worker_enlist(*, name: str, host: str, device: str, threads: int, facts: Mapping[str, Any] | None = None) -> Worker:
     """A process that starts under this name; whoever had it before is gone, and so are its leases."""
     with transaction.atomic():
         worker, _ = Worker.objects.update_or_create(
@@ -26,6 +28,7 @@ def worker_enlist(*, name: str, host: str, device: str, threads: int) -> Worker:
                 "host": host,
                 "device": device,
                 "threads": threads,
+                "facts": dict(facts or {}),
                 "started": Now(),
                 "heartbeat": Now(),
                 "rounds_per_second": 0,
@@ -42,12 +45,38 @@ def worker_beat(*, worker: Worker, rounds_per_second: float) -> bool:
     return bool(Worker.objects.filter(pk=worker.pk).update(heartbeat=Now(), rounds_per_second=rounds_per_second))
 
 
+def worker_sample(
+    *,
+    worker: Worker,
+    rounds_per_second: float,
+    cpu: float,
+    memory: int,
+    gpu: float | None = None,
+    gpu_memory: int | None = None,
+) -> None:
+    """What the slot uses at this moment."""
+    WorkerSample.objects.create(
+        worker=worker,
+        at=Now(),
+        rounds_per_second=rounds_per_second,
+        cpu=cpu,
+        memory=memory,
+        gpu=gpu,
+        gpu_memory=gpu_memory,
+    )
+
+
+def samples_prune() -> int:
+    gone, _ = WorkerSample.objects.filter(at__lt=Now() - SAMPLES_KEPT).delete()
+    return gone
+
+
 def worker_leave(*, worker: Worker) -> None:
     Worker.objects.filter(pk=worker.pk).delete()
 
 
 def worker_drain(*, worker: Worker, actor: User, draining: bool = True) -> None:
-    """A draining worker hands its run back with a checkpoint and takes no other."""
+    """A draining worker hands its run back with a checkpoint and takes no other, until it is asked to resume."""
     require_admin(actor)
     Worker.objects.filter(pk=worker.pk).update(draining=draining)
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
+import time
 from threading import Event
 
 from django.db import InterfaceError, OperationalError, connection
 
 from experiments.services.bell import ring
 from experiments.services.dataset_work import DatasetWork
-from experiments.services.fleet import workers_forget
+from experiments.services.fleet import samples_prune, workers_forget
 from experiments.services.locks import Lock, try_session_lock
 from experiments.services.queue import reap
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
+TIDY_SECONDS = 60.0
 
 
 class Scheduler:
@@ -22,6 +24,7 @@ class Scheduler:
 
     def __init__(self) -> None:
         self.leads = False
+        self.tidy_at = 0.0
         self.data = DatasetWork()
 
     def run(self, stop: Event) -> None:
@@ -40,6 +43,9 @@ class Scheduler:
             return
         if lost := reap():
             logger.warning("Took %s runs away from silent workers.", lost)
-        workers_forget()
+        if time.monotonic() >= self.tidy_at:
+            self.tidy_at = time.monotonic() + TIDY_SECONDS
+            workers_forget()
+            samples_prune()
         ring()
         self.data.tick()

@@ -59,15 +59,18 @@ document.addEventListener("click", (event) => {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   const dialog = $("#confirm");
-  if (!form.dataset.confirm || form.dataset.sure || !dialog) return;
+  const button = event.submitter;
+  const asks = button?.dataset.confirm ? button.dataset : form.dataset;
+  if (!asks.confirm || form.dataset.sure || !dialog) return;
   event.preventDefault();
-  dialog.querySelector("[data-words]").textContent = form.dataset.confirm;
-  dialog.querySelector("[data-yes]").textContent = form.dataset.yes || "Yes";
+  dialog.querySelector("[data-words]").textContent = asks.confirm;
+  dialog.querySelector("[data-yes]").textContent = asks.yes || "Yes";
   dialog.returnValue = "no";
   dialog.addEventListener("close", () => {
-    if (dialog.returnValue !== "yes") return;
+    // A live page may have taken the button away meanwhile, with what it was for.
+    if (dialog.returnValue !== "yes" || (button && button.form !== form)) return;
     form.dataset.sure = "yes";
-    form.requestSubmit();
+    form.requestSubmit(button);
   }, { once: true });
   dialog.showModal();
 });

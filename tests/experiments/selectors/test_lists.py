@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from experiments.models import RunState, User, Worker
 from experiments.selectors.cells import cells_of
-from experiments.selectors.runs import FailureGroup, failures, queue_rows
+from experiments.selectors.runs import FailureGroup, failures
 from experiments.selectors.studies import study_rows, study_to_watch
 from experiments.selectors.workers import Pulse, pulse, worker_rows
 from tests.experiments import lab
@@ -43,16 +43,6 @@ def test_failures_are_grouped_by_the_first_line_of_their_reason(owner: User) -> 
         FailureGroup("Disk full", 1, runs[0].pk),
         FailureGroup("No reason was recorded.", 1, runs[3].pk),
     ]
-
-
-def test_the_queue_has_running_runs_first_and_then_the_higher_priority(owner: User) -> None:
-    plain = lab.launched(owner, "Plain", strategy={"name": "fedavg"}, seeds=2)
-    urgent = lab.launched(owner, "Urgent", strategy={"name": "fedavg"}, rounds=9, seeds=1)
-    type(urgent).objects.filter(pk=urgent.pk).update(priority=5)
-    first, second = lab.runs_in_order(plain)
-    lab.moved(second, RunState.RUNNING)
-    assert [row.run for row in queue_rows()] == [second, lab.runs_in_order(urgent)[0], first]
-    assert [[study.name for study in row.studies] for row in queue_rows()] == [["Plain"], ["Urgent"], ["Plain"]]
 
 
 def test_only_workers_with_a_fresh_heartbeat_count(owner: User) -> None:

@@ -1,0 +1,51 @@
+"""Speeds in words, and what a worker used over the last hour as a small picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+WIDTH, HEIGHT = 120, 28
+
+
+@register.filter
+def pace(speed: float) -> str:
+    """Rounds per second, or per minute where a round takes longer: "12 rounds/s", "1.4 rounds/min"."""
+    unit, value = ("s", speed) if speed >= 1 else ("min", speed * 60)
+    return f"{value:.0f} rounds/{unit}" if value >= 10 else f"{value:.1f} rounds/{unit}"
+
+
+@register.simple_tag
+def spark(values: Sequence[float | None], top: float, label: str) -> SafeString:
+    """A line from left (an hour ago) to right (now), broken where nothing was measured; `top` is the full height."""
+    lines = format_html_join("", '<polyline points="{}"/>', ((points,) for points in segments(values, top)))
+    return format_html(
+        '<svg class="spark" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
+        WIDTH,
+        HEIGHT,
+        label,
+        lines,
+    )
+
+
+def segments(values: Sequence[float | None], top: float) -> list[str]:
+    step = WIDTH / max(1, len(values) - 1)
+    placed = [(index * step, value) for index, value in enumerate(values)]
+    runs = [list(group) for known, group in groupby(placed, lambda point: point[1] is not None) if known]
+    return [" ".join(corner(x, value or 0.0, top) for x, value in stretched(run, step)) for run in runs]
+
+
+def stretched(points: list[tuple[float, float | None]], step: float) -> list[tuple[float, float | None]]:
+    """A lone point would be invisible."""
+    return points if len(points) > 1 else [points[0], (points[0][0] + step / 2, points[0][1])]
+
+
+def corner(x: float, value: float, top: float) -> str:
+    height = (HEIGHT - 2) * min(1.0, value / top) if top > 0 else 0.0
+    return f"{x:.1f},{HEIGHT - 1 - height:.1f}"
