@@ -40,14 +40,27 @@ function axis(own, { line, strong, ink }) {
   };
 }
 
+// Small multiples have many axes; lines across a chart and titles of panels take the theme's colours.
+function axes(own, colours) {
+  const names = new Set(["xaxis", "yaxis", ...Object.keys(own ?? {}).filter((name) => /^[xy]axis\d*$/.test(name))]);
+  return Object.fromEntries([...names].map((name) => [name, axis(own?.[name], colours)]));
+}
+
+function across({ shapes = [], annotations = [] } = {}, { strong, soft }) {
+  return {
+    shapes: shapes.map((shape) => ({ ...shape, line: { color: strong, ...shape.line } })),
+    annotations: annotations.map((words) => ({ ...words, font: { color: soft, size: 12, ...words.font } })),
+  };
+}
+
 function layout(own, colours) {
   return {
-    ...own,
+    ...own, ...across(own, colours),
     paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", uirevision: "kept", hovermode: own?.hovermode ?? "x unified", showlegend: false,
-    font: { family: colours.font, size: 12, color: colours.ink }, margin: { t: 12, r: 12, b: 40, l: 52 },
+    font: { family: colours.font, size: 12, color: colours.ink }, margin: { t: 12, r: 12, b: 40, l: 52, ...own?.margin },
     hoverlabel: { bgcolor: colours.panel, bordercolor: colours.strong, font: { color: colours.ink, size: 12 } },
     modebar: { bgcolor: "rgba(0, 0, 0, 0)", color: colours.strong, activecolor: colours.ink },
-    xaxis: axis(own?.xaxis, colours), yaxis: axis(own?.yaxis, colours),
+    ...axes(own, colours),
   };
 }
 
@@ -70,16 +83,25 @@ class Chart {
     this.caption = figure.querySelector("figcaption");
     this.url = figure.dataset.figure;
     this.controls = (figure.dataset.controls ?? "").split(" ").filter(Boolean).map((id) => document.getElementById(id));
-    for (const form of this.controls) {
-      form.addEventListener("change", () => { this.forget(); this.refresh(); });
-      form.addEventListener("submit", (event) => event.preventDefault());
-    }
+    for (const form of this.controls) form.addEventListener("submit", (event) => event.preventDefault());
+    // Fields of a form may lie elsewhere on the page, such as the ticks of a table's rows.
+    document.addEventListener("change", ({ target }) => {
+      if (!this.controls.includes(target.form)) return;
+      this.forget();
+      this.refresh();
+    });
     this.slow = setTimeout(() => { if (!this.answer) this.words.textContent = "Reading the curves…"; }, 300);
   }
 
   address() {
     const url = new URL(this.url, location.href);
-    for (const form of this.controls) for (const [name, value] of new FormData(form)) url.searchParams.set(name, value);
+    for (const form of this.controls) {
+      const given = new FormData(form);
+      for (const name of new Set(given.keys())) {
+        url.searchParams.delete(name);
+        for (const value of given.getAll(name)) url.searchParams.append(name, value);
+      }
+    }
     return url;
   }
 
@@ -111,7 +133,8 @@ class Chart {
     clearTimeout(this.slow);
     const colours = theme();
     const empty = this.answer.data.length === 0;
-    this.words.textContent = empty ? "The first curve appears with the first evaluated round." : "";
+    this.words.textContent = empty ? this.answer.empty ?? "The first curve appears with the first evaluated round." : "";
+    this.plot.style.height = this.answer.layout.height ? `${this.answer.layout.height}px` : "";
     this.plot.setAttribute("aria-label", this.answer.description);
     this.caption.textContent = this.answer.notes;
     this.drawLegend();
