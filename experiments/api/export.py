@@ -1,84 +1,121 @@
-"""GET /metrics: every number of a study as tidy rows, streamed from one snapshot."""
+"""Every number as tables that stream: GET /metrics, and GET /export/... for what else there is."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import dataclass
-from io import StringIO
-from itertools import islice
+import re
 from typing import Any, Literal
 
-from asgiref.sync import sync_to_async
-from django.db import connection
-from django.http import HttpRequest, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Schema
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from ninja import Query, Router
 from pydantic import Field
 
-from experiments.api.schemas import ErrorAnswer
-from experiments.models import Metric, Run, Study
-from workers.spec import flatten, varying_paths
+from experiments.api.run_query import RunChoice, axes_parameter
+from experiments.api.schemas import refusals
+from experiments.models import Study
+from experiments.selectors.run_filters import run_filters
+from experiments.services.numbers import plain_text
 
 router = Router(tags=["export"])
-CHUNK = 5_000
-FIXED = ("run", "study", "cell", "seed", "round", "metric", "value")
+MOST_NAMES = 1000
+ACCEPTS_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+TEXT = {"schema": {"type": "string"}}
+ROWS = {"schema": {"type": "array", "items": {"type": "object"}}}
+CONTENT = {
+    "text/csv": TEXT,
+    "application/json": ROWS,
+    "application/x-ndjson": TEXT,
+    "application/vnd.apache.parquet": BINARY,
+}
+ROUTE: dict[str, Any] = {
+    "response": {200: None, **refusals(404)},
+    "openapi_extra": {
+        "parameters": [axes_parameter()],
+        "responses": {200: {"description": "The rows, as they are read", "content": CONTENT}},
+    },
+}
 
 
-class MetricFilter(Schema):
-    study: int = Field(ge=1, lt=2**63)
-    format: Literal["csv"] = "csv"
+class ExportQuery(RunChoice):
+    format: Literal["csv", "json", "ndjson", "parquet"] = Field(
+        "csv", description="What the rows are written as.", examples=["parquet"]
+    )
 
 
-@dataclass(frozen=True)
-class Table:
-    """`varying` are the fields in which the study's runs differ; `facts` are a run's own columns."""
-
-    study: int
-    varying: list[str]
-    facts: dict[int, list[Any]]
-    values: Iterator[tuple[int, int, str, float]]
-
-    def rows(self, values: Iterable[tuple[int, int, str, float]]) -> Iterator[list[Any]]:
-        for run, number, name, value in values:
-            cell, seed, *own = self.facts[run]
-            yield [run, self.study, cell, seed, number, name, repr(value), *own]
+class NumbersQuery(ExportQuery):
+    metric: list[str] = Field(
+        [], max_length=MOST_NAMES, description="Only these metrics; all, if none is named.", examples=[["accuracy"]]
+    )
 
 
-@router.get("/metrics", response={200: str, 401: ErrorAnswer, 404: ErrorAnswer}, summary="All numbers of a study")
-async def metrics(request: HttpRequest, wanted: Query[MetricFilter]) -> StreamingHttpResponse:
-    """One row per run, round and metric; one column per field in which the runs differ, named by its path."""
-    table = await sync_to_async(table_of)(wanted.study)
-    headers = {"Content-Disposition": f'attachment; filename="study-{wanted.study}.csv"'}
-    return StreamingHttpResponse(lines(table), content_type="text/csv; charset=utf-8", headers=headers)
+@router.get("/metrics", summary="Every round's numbers", **ROUTE)
+def metrics(request: HttpRequest, wanted: Query[NumbersQuery]) -> StreamingHttpResponse:
+    """A row for each run, metric and round: `run, study, cell, seed, round, metric, value`, and a column for each field
+    in which the runs differ, named by its path: `strategy`, `strategy.mu`, `partition.alpha`.
+
+    Runs are chosen as in `/runs`, by any field of their spec. The rows tell of one moment, whatever is committed while
+    they are read. Sent gzipped to whoever accepts it, except Parquet.
+    """
+    return exported(request, "metrics", wanted, wanted.metric)
 
 
-def table_of(study: int) -> Table:
-    get_object_or_404(Study, pk=study)
-    runs = list(Run.objects.filter(memberships__study=study).order_by("memberships__position"))
-    varying = varying_paths(run.spec for run in runs)
-    flat = {run.pk: flatten(run.spec) for run in runs}
-    facts = {run.pk: [run.cell, run.seed, *(flat[run.pk].get(path) for path in varying)] for run in runs}
-    values = Metric.objects.filter(run_id__in=list(facts)).order_by("run_id", "round", "name")
-    columns = values.values_list("run_id", "round", "name", "value")
-    return Table(study, varying, facts, columns.iterator(chunk_size=CHUNK))
+@router.get("/export/clients", summary="Every client's numbers", **ROUTE)
+def clients(request: HttpRequest, wanted: Query[NumbersQuery]) -> StreamingHttpResponse:
+    """A row for each run, round, client and metric; `took_part` tells whether the client was in the round's cohort."""
+    return exported(request, "clients", wanted, wanted.metric)
 
 
-async def lines(table: Table) -> AsyncIterator[str]:
-    try:
-        yield text([[*FIXED, *table.varying]])
-        while chunk := await sync_to_async(lambda: list(islice(table.values, CHUNK)))():
-            yield text(table.rows(chunk))
-    finally:
-        await sync_to_async(close_connection)()
+@router.get("/export/summaries", summary="Means and spreads over seeds", **ROUTE)
+def summaries(request: HttpRequest, wanted: Query[NumbersQuery]) -> StreamingHttpResponse:
+    """A row for each cell, metric and round: mean, std (ddof 1), min, max, n, and how many seeds were not finite."""
+    return exported(request, "summaries", wanted, wanted.metric)
 
 
-def close_connection() -> None:
-    """Looked up in the thread that runs this: each has its own connection."""
-    connection.close()
+@router.get("/export/specs", summary="What was run", **ROUTE)
+def specs(request: HttpRequest, wanted: Query[ExportQuery]) -> StreamingHttpResponse:
+    """A row for each run, with every field of its spec."""
+    return exported(request, "specs", wanted)
 
 
-def text(rows: Iterable[list[Any]]) -> str:
-    file = StringIO()
-    csv.writer(file).writerows(rows)
-    return file.getvalue()
+@router.get("/export/partitions", summary="What clients held", **ROUTE)
+def partitions(request: HttpRequest, wanted: Query[ExportQuery]) -> StreamingHttpResponse:
+    """A row for each run, client and statistic: samples, classes, entropy, samples of each class; as drawn now."""
+    return exported(request, "partitions", wanted)
+
+
+def exported(
+    request: HttpRequest, table: str, wanted: ExportQuery, metrics: list[str] | None = None
+) -> StreamingHttpResponse:
+    # pyarrow is for those who export.
+    from experiments.export.formats import FORMATS
+    from experiments.export.stream import begun, gzipped, streamed
+    from experiments.export.tables import Wanted, export_parts
+
+    filters = run_filters(request.GET.lists(), besides=["format", "metric"])
+    check_studies(wanted.study)
+    names = [plain_text(name) for name in metrics or ()]
+    chosen = FORMATS[wanted.format]
+    parts = begun(export_parts(Wanted(table, wanted.format, filters, names)))
+    gzip = not chosen.compressed and accepts_gzip(request)
+    response = StreamingHttpResponse(streamed(gzipped(parts) if gzip else parts), content_type=chosen.media_type)
+    response["Content-Disposition"] = f'attachment; filename="{file_name(table, wanted)}"'
+    response["Cache-Control"] = "private, no-store"
+    if not chosen.compressed:
+        response["Vary"] = "Accept-Encoding"
+    if gzip:
+        response["Content-Encoding"] = "gzip"
+    return response
+
+
+def check_studies(studies: list[int]) -> None:
+    if Study.objects.filter(pk__in=studies).count() < len(set(studies)):
+        raise Http404
+
+
+def file_name(table: str, wanted: ExportQuery) -> str:
+    studies = f"study-{'-'.join(map(str, wanted.study[:5]))}-" if wanted.study else ""
+    return f"{studies}{table}.{wanted.format}"
+
+
+def accepts_gzip(request: HttpRequest) -> bool:
+    return ACCEPTS_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None

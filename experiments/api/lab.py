@@ -21,9 +21,13 @@ router = Router(tags=["lab"])
 
 
 class EventFilter(Schema):
-    study: int | None = Field(None, ge=1, lt=2**63)
-    run: int | None = Field(None, ge=1, lt=2**63)
-    after: str = Field("", description="The id of the last event had, as Last-Event-ID: what came later is sent first.")
+    study: int | None = Field(None, ge=1, lt=2**63, description="Only this study's runs.", examples=[12])
+    run: int | None = Field(None, ge=1, lt=2**63, description="Only this run.", examples=[71])
+    after: str = Field(
+        "",
+        description="The id of the last event had, as Last-Event-ID: what came later is sent first.",
+        examples=["1763258507123:12.30,13.28"],
+    )
 
 
 @router.get(

@@ -73,4 +73,5 @@ def explain_response(status: int, response: Document) -> None:
 
 
 def answers_json(operation: Document) -> bool:
-    return "application/json" in operation["responses"].get(200, {}).get("content", {})
+    """And nothing else: what streams has no ETag."""
+    return list(operation["responses"].get(200, {}).get("content", {})) == ["application/json"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import FloatField, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
+from ninja import Schema
 from pydantic import Field
 
 from experiments.api.paging import Paging, Sorting, SortKey, number_key, time_key, whole_key
@@ -26,12 +27,15 @@ SORTS = {
 METRIC = "metric."
 
 
-class RunFilter(Paging):
+class RunChoice(Schema):
     study: list[Id] = Field([], description="Runs that one of these studies holds.", examples=[[12]])
     state: list[State] = Field([], description="Runs in one of these states.", examples=[["done", "failed"]])
     tag: list[str] = Field([], description="Runs of a study with one of these tags.", examples=[["skew"]])
     run: list[Id] = Field([], description="These runs.", examples=[[71]])
     cell: list[str] = Field([], description="Runs of these cells.", examples=[["4f0e8d7f6b5a4c3d"]])
+
+
+class RunFilter(RunChoice, Paging):
     sort: str = Field(
         "id",
         max_length=120,

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
-from django.views.decorators.csrf import csrf_exempt
 
 from experiments.api import audit, data, export, lab, runs, studies, summary
 from experiments.api.auth import AUTH
 from experiments.api.docs import open_to_readers
-from experiments.api.errors import MISSING, add_error_handlers, refusal
+from experiments.api.errors import add_error_handlers
 from experiments.api.health import health
 from experiments.api.site import LabAPI
+from experiments.api.views import nothing_here, route_view
 
 api = LabAPI(
     title="Tributary",
@@ -29,20 +27,13 @@ api.add_router("", export.router)
 api.add_router("", audit.router)
 add_error_handlers(api)
 
-
-@csrf_exempt
-def nothing_here(request: HttpRequest, rest: str = "") -> HttpResponse:
-    return refusal(404, MISSING)
-
-
 mounted = api.urls
 for pattern in mounted[0]:
-    # Routes refuse strangers themselves, with 401 instead of a redirect to the log-in page.
     if isinstance(pattern, URLPattern):
-        login_not_required(pattern.callback)
+        pattern.callback = route_view(pattern.callback)
 
 urlpatterns = [
     path("healthz", health, name="healthz"),
     path("api/v1/", mounted),
-    path("api/<path:rest>", login_not_required(nothing_here)),
+    path("api/<path:rest>", nothing_here),
 ]

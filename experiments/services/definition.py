@@ -13,8 +13,29 @@ from workers.errors import Problem, SpecError
 from workers.spec.runspec import problems_of
 
 
+EXAMPLE: dict[str, Any] = {
+    "name": "FedProx against FedAvg",
+    "description": "Does the proximal term help on skewed labels?",
+    "tags": ["skew"],
+    "blocks": [
+        {
+            "dataset": {"name": "digits"},
+            "model": {"name": "mlp-50"},
+            "strategy": [{"name": "fedavg"}, {"name": "fedprox", "mu": [0.01, 0.1]}],
+            "partition": {"name": "label-dirichlet", "alpha": 0.3},
+            "rounds": 40,
+            "seeds": 3,
+        }
+    ],
+    "priority": 0,
+    "requires": "cpu",
+    "reuse": True,
+    "shuffle": False,
+}
+
+
 class StudyDefinition(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, json_schema_extra={"examples": [EXAMPLE]})
 
     name: str = Field(max_length=200)
     """What the study is called."""
@@ -22,9 +43,7 @@ class StudyDefinition(BaseModel):
     """Why it is done, in free text."""
     tags: list[str] = Field([], max_length=50)
     """Words to find it by."""
-    blocks: list[dict[str, Any]] = Field(
-        examples=[[{"dataset": {"name": "digits"}, "model": {"name": "mlp-50"}, "strategy": {"name": "fedavg"}}]]
-    )
+    blocks: list[dict[str, Any]]
     """Grids: every field, at any depth, may be one value or a list; lists are axes."""
     priority: int = Field(0, ge=-100, le=100)
     """Higher goes first."""

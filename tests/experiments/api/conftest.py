@@ -1,0 +1,42 @@
+"""Whoever asks REST: browsers of the cast, and programs with the owner's tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.test import Client
+
+    from experiments.models import User
+
+
+@pytest.fixture
+def program() -> Callable[..., Client]:
+    """A program with a new token of that person's."""
+    # This file is read before Django is set up.
+    from django.test import Client
+
+    from experiments.services.tokens import token_create
+
+    def make(owner: User, scope: str = "write") -> Client:
+        _, secret = token_create(owner=owner, name="a script", scope=scope)
+        return Client(headers={"Authorization": f"Bearer {secret}"}, enforce_csrf_checks=True)
+
+    return make
+
+
+@pytest.fixture
+def everyone(
+    owner: User, stranger: User, viewer: User, admin: User, program: Callable[..., Client]
+) -> dict[str, Client]:
+    from django.test import Client
+
+    cast = {"viewer": viewer, "stranger": stranger, "owner": owner, "admin": admin}
+    clients = {"nobody": Client(), **{name: Client() for name in cast}}
+    for name, who in cast.items():
+        clients[name].force_login(who)
+    return clients | {"read token": program(owner, "read"), "write token": program(owner, "write")}

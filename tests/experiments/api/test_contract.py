@@ -1,0 +1,138 @@
+"""Every route, for everybody: a route without a row here fails."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from experiments.api.urls import api
+from experiments.models import Study, User
+from tests.experiments import lab
+
+PEOPLE = ("nobody", "viewer", "stranger", "owner", "admin", "read token", "write token")
+"""The tokens are the owner's."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What each of them gets, in the order of PEOPLE."""
+
+    statuses: tuple[int, ...]
+    body: dict[str, Any] | None = None
+    query: str = ""
+
+
+def read(query: str = "") -> Row:
+    return Row((401, 200, 200, 200, 200, 200, 200), query=query)
+
+
+def launch(status: int, body: dict[str, Any]) -> Row:
+    return Row((401, 403, status, status, status, 403, status), body)
+
+
+def manage(status: int, body: dict[str, Any] | None = None) -> Row:
+    return Row((401, 403, 403, status, status, 403, status), body)
+
+
+STUDY = {"name": "Mine", "blocks": [{**lab.BLOCK, "rounds": 1}]}
+ROUTES: dict[tuple[str, str], Row] = {
+    ("GET", "/catalog"): read(),
+    ("GET", "/datasets"): read(),
+    ("GET", "/workers"): read(),
+    ("GET", "/audit"): Row((401, 403, 403, 403, 200, 403, 403)),
+    ("GET", "/events"): read(),
+    ("GET", "/metrics"): read("?study={study}"),
+    ("GET", "/studies"): read(),
+    ("POST", "/studies"): launch(201, STUDY),
+    ("GET", "/studies/{study}"): read(),
+    ("PATCH", "/studies/{study}"): manage(200, {"name": "Renamed", "archived": True}),
+    ("DELETE", "/studies/{study}"): manage(204),
+    ("POST", "/studies/{study}/cancel"): manage(200),
+    ("POST", "/studies/{study}/pause"): manage(200),
+    ("POST", "/studies/{study}/resume"): manage(200),
+    ("POST", "/studies/{study}/retry"): manage(200),
+    ("GET", "/studies/{study}/summary"): read(),
+    ("GET", "/runs"): read(),
+    ("GET", "/runs/{run}"): read(),
+    ("GET", "/runs/{run}/metrics"): read(),
+    ("GET", "/runs/{run}/clients"): read(),
+    ("GET", "/runs/{run}/partition"): read(),
+    ("GET", "/runs/{run}/log"): read(),
+    ("POST", "/runs/{run}/cancel"): manage(200),
+    ("POST", "/runs/{run}/retry"): manage(409),
+}
+
+
+@pytest.fixture
+def study(owner: User) -> Study:
+    return lab.launched(owner)
+
+
+def sent(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
+    address = (path + row.query).format(study=study, run=run)
+    return client.generic(method, f"/api/v1{address}", data=as_json(row.body), content_type="application/json")
+
+
+def as_json(body: dict[str, Any] | None) -> str:
+    return json.dumps(body) if body is not None else ""
+
+
+def test_every_route_has_a_row() -> None:
+    paths = api.get_openapi_schema()["paths"]
+    known = {(method.upper(), path.removeprefix("/api/v1")) for path, methods in paths.items() for method in methods}
+    assert known == set(ROUTES)
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_everyone_gets_what_they_may(everyone: dict[str, Client], study: Study, method: str, path: str) -> None:
+    row, run = ROUTES[method, path], lab.runs_in_order(study)[0].pk
+    got = {who: undone(everyone[who], method, path, row, study.pk, run) for who in PEOPLE}
+    assert got == dict(zip(PEOPLE, row.statuses, strict=True))
+
+
+def undone(client: Client, *request: Any) -> int:
+    """The status; what was done is taken back, so that the next one finds the lab as it was."""
+    with transaction.atomic():
+        answer = sent(client, *request)
+        transaction.set_rollback(True)
+    return int(answer.status_code)
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_a_stranger_learns_nothing_about_what_exists(
+    everyone: dict[str, Client], study: Study, method: str, path: str
+) -> None:
+    run = lab.runs_in_order(study)[0].pk
+    here = sent(everyone["nobody"], method, path, ROUTES[method, path], study.pk, run)
+    gone = sent(everyone["nobody"], method, path, ROUTES[method, path], 999_999, 999_999)
+    assert (here.status_code, here.content) == (gone.status_code, gone.content)
+
+
+@pytest.mark.parametrize(("method", "path"), [key for key in ROUTES if "{" in key[1]])
+def test_what_is_not_there_is_not_found(everyone: dict[str, Client], method: str, path: str) -> None:
+    answer = sent(everyone["owner"], method, path, ROUTES[method, path], 999_999, 999_999)
+    assert (answer.status_code, answer.json()) == (404, {"detail": "There is no such thing.", "errors": []})
+
+
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v2/studies", "/api/v1/studies/1/explode"])
+def test_unknown_addresses_answer_in_json(client: Client, db: None, path: str) -> None:
+    answer = client.post(path)
+    assert (answer.status_code, answer.json()["detail"]) == (404, "There is no such thing.")
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "9223372036854775808", "1.5"])
+def test_odd_ids_are_refused(everyone: dict[str, Client], number: str) -> None:
+    answer = everyone["owner"].get(f"/api/v1/runs/{number}")
+    assert (answer.status_code, [each["path"] for each in answer.json()["errors"]]) == (422, ["run"])
+
+
+def test_a_method_that_is_not_there_is_told_in_json(everyone: dict[str, Client]) -> None:
+    answer = everyone["owner"].put("/api/v1/studies")
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "GET, POST"
+    assert answer.json()["detail"] == "This address takes GET, POST."
