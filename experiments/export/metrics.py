@@ -1,0 +1,71 @@
+"""Per-round metrics: a row for each run, metric and round, curve after curve.
+
+PostgreSQL hands over whole curves as arrays in its binary form, and numpy reads them where they lie: a million rows
+are a few thousand values to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from experiments.export.facts import Facts
+from experiments.export.snapshot import pieces
+from experiments.export.table import WORD, Table, words
+
+ROWS = 131_072
+"""Rows in a batch, about."""
+SEGMENT = 10_000
+"""Rounds of a curve that travel together, so that memory does not grow with the length of a run."""
+OWN = {
+    "round": pa.int32(),
+    "metric": WORD,
+    "value": pa.float64(),
+}
+CURVES = """
+SELECT run_id, name, array_send(array_agg(round ORDER BY round)), array_send(array_agg(value ORDER BY round))
+FROM experiments_metric
+WHERE run_id = ANY(%(runs)s) AND (%(names)s::text[] IS NULL OR name = ANY(%(names)s))
+GROUP BY run_id, name{segment} ORDER BY run_id, name{segment}
+"""
+HEADER = 20
+"""Bytes before the first element of an array in binary form; each element comes after its length."""
+ROUND = np.dtype([("length", ">i4"), ("value", ">i4")])
+VALUE = np.dtype([("length", ">i4"), ("value", ">f8")])
+
+
+def metric_table(facts: Facts, names: Sequence[str] = ()) -> Table:
+    schema = facts.schema(OWN)
+    return Table(schema, (batch_of(facts, schema, curves) for curves in curve_lists(facts, names)))
+
+
+def curve_lists(facts: Facts, names: Sequence[str]) -> Iterator[list[Any]]:
+    """As many curves at a time as make a batch, by the length of those before."""
+    sql = CURVES.format(segment=f", round / {SEGMENT}" if facts.longest > SEGMENT else "")
+    most = min(facts.longest, SEGMENT)
+    with pieces(sql, {"runs": facts.runs.tolist(), "names": list(names) or None}) as cursor:
+        wanted = max(1, ROWS // most)
+        while curves := cursor.fetchmany(wanted):
+            yield curves
+            rows = sum(length_of(curve) for curve in curves)
+            wanted = min(8 * ROWS // most, ROWS * len(curves) // rows) or 1
+
+
+def length_of(curve: Any) -> int:
+    return (len(curve[2]) - HEADER) // ROUND.itemsize
+
+
+def batch_of(facts: Facts, schema: Any, curves: Sequence[Any]) -> Any:
+    lengths = np.array([length_of(curve) for curve in curves])
+    runs, names, rounds, values = zip(*curves, strict=True)
+    metric = words(names).take(pa.array(np.repeat(np.arange(len(names)), lengths)))
+    own = [pa.array(numbers(rounds, ROUND, np.int32)), metric, pa.array(numbers(values, VALUE, np.float64))]
+    return facts.batch(schema, runs, own, lengths)
+
+
+def numbers(arrays: Sequence[memoryview], element: np.dtype[Any], kind: type) -> np.ndarray:
+    joined = b"".join(array[HEADER:] for array in arrays)
+    return np.frombuffer(joined, dtype=element)["value"].astype(kind)

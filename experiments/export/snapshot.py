@@ -1,0 +1,31 @@
+"""Reading a moment of the database, a piece at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection, transaction
+
+BEGIN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# A reader that stalls would keep PostgreSQL from clearing away what was overwritten meanwhile.
+PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """All reads inside see the database as it was at the first of them, whatever runs commit meanwhile."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(BEGIN)
+            cursor.execute(PATIENCE)
+        yield
+
+
+@contextmanager
+def pieces(sql: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
+    """A cursor that stays in the server: its `fetchmany` brings just so many rows."""
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(sql, parameters)
+        yield cursor
