@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from workers.errors import Problem
+from workers.streams import stream
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +45,8 @@ class Parameters(BaseModel):
 class DatasetParameters(Parameters):
     normalise: str = "default"
     """Constants applied after scaling to [0, 1]: default, none, or a name the data set declares."""
+    samples: int | None = Field(None, ge=1)
+    """Use only so many training samples, the same ones in every run; the test set stays whole. Empty: all."""
 
 
 class Component(ABC):
@@ -135,6 +138,20 @@ class Dataset(Component):
     def checksum(self, params: Any) -> str:
         """Identifies the content; part of a run's identity."""
 
+    def known(self, params: Any) -> DatasetFacts:
+        """The facts of what a run gets."""
+        facts = self.facts(params)
+        return facts if params.samples is None else replace(facts, train=min(params.samples, facts.train))
+
+    def taken(self, params: Any) -> Arrays:
+        """What a run gets: all, or the wanted number of training samples in the order they have."""
+        arrays = self.load(params)
+        if params.samples is None or params.samples >= len(arrays.train_y):
+            return arrays
+        kept = np.sort(stream(0, "data").permutation(len(arrays.train_y))[: params.samples])
+        owners = None if arrays.client is None else arrays.client[kept]
+        return replace(arrays, train_x=arrays.train_x[kept], train_y=arrays.train_y[kept], client=owners)
+
     def available(self, params: Any) -> str | None:
         """None where it can be loaded now, otherwise what to do."""
         return None
@@ -155,6 +172,8 @@ class Dataset(Component):
         known = ["default", "none", *sorted(set(self.normalisations) - {"default"})]
         if choice not in known:
             yield Problem("dataset.normalise", f"Unknown: {choice}. Choose one of {', '.join(known)}.")
+        if spec.dataset.samples is not None and spec.partition.name == "natural":
+            yield Problem("dataset.samples", "Natural clients keep all their samples: choose fewer clients instead.")
 
 
 class Model(Component):

@@ -61,7 +61,7 @@ def make_federation(spec: RunSpec) -> Federation:
     dataset = load_catalog().datasets[spec.dataset.name]
     if what_to_do := dataset.available(spec.dataset):
         raise FederationError(what_to_do)
-    loaded = dataset.load(spec.dataset)
+    loaded = dataset.taken(spec.dataset)
     arrays, parts = restricted(loaded, partitioned(spec, loaded))
     constants = dataset.normalisation(spec.dataset.normalise)
     x = normalised(noisy(scaled(arrays.train_x), arrays.train_x, parts, spec), arrays.train_x, constants)

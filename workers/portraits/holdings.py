@@ -76,6 +76,6 @@ def hold(spec: RunSpec) -> Holdings:
     dataset = load_catalog().datasets[spec.dataset.name]
     if what_to_do := dataset.available(spec.dataset):
         raise FederationError(what_to_do)
-    arrays = dataset.load(spec.dataset)
+    arrays = dataset.taken(spec.dataset)
     parts = partitioned(spec, arrays)
     return Holdings(spec, arrays, parts, shared_out(spec, parts))

@@ -126,7 +126,7 @@ class RunSpec(Part):
 
     @cached_property
     def dataset_facts(self) -> DatasetFacts:
-        return load_catalog().datasets[self.dataset.name].facts(self.dataset)
+        return load_catalog().datasets[self.dataset.name].known(self.dataset)
 
     @property
     def client_count(self) -> int:

@@ -6,7 +6,7 @@ import pytest
 from workers.catalog import load_catalog
 from workers.component import Arrays, Dataset, DatasetFacts, Normalisation
 from workers.engine.federation import Federation, make_federation
-from workers.errors import FederationError
+from workers.errors import FederationError, SpecError
 from workers.spec import RunSpec, parse_run
 
 
@@ -175,3 +175,21 @@ def test_no_test_set_at_all_is_an_error() -> None:
 def test_evaluation_on_clients_that_hold_nothing_out_is_an_error() -> None:
     with pytest.raises(FederationError, match=r"evaluation\.held_out"):
         federation(evaluation={"on": "clients"}, clients=500)
+
+
+def test_a_run_may_use_some_of_the_training_samples_and_the_whole_test_set() -> None:
+    base = {"name": "blobs", "train": 1000, "test": 50}
+    whole, made, again = federation(), *(federation(dataset={**base, "samples": 200}, seed=seed) for seed in (0, 1))
+
+    assert [len(client.train) for client in made.clients] == [20] * 10
+    assert (made.x.shape, made.test_x.shape) == ((200, 20), (50, 20))
+    assert np.array_equal(made.x, again.x)  # the same samples whatever the seed
+    places = [int(np.flatnonzero((whole.x == row).all(1))[0]) for row in made.x]
+    assert places == sorted(set(places))
+    assert len(federation(dataset={**base, "samples": 5000}).y) == 1000
+
+
+def test_natural_clients_keep_their_samples() -> None:
+    natural = {"dataset": {"name": "uci-har", "samples": 100}, "model": {"name": "mlp-50"}, "clients": 3}
+    with pytest.raises(SpecError, match="choose fewer clients instead"):
+        spec(**natural, partition={"name": "natural"})
