@@ -74,13 +74,13 @@ class Loop:
         times.append(perf_counter())
         metrics = {
             **found.metrics,
-            "bytes_up": float(self.federation.shared_bytes),
             "bytes_down": 0.0,
             "bytes_peer": 0.0,
+            **told,
+            "bytes_up": told.get("bytes_up", 0.0) + self.federation.shared_bytes,
             "seconds": times[2] - times[0],
             "seconds_evaluate": times[2] - times[1],
         }
-        add_reported(metrics, told)
         self.record(RoundRecord(0, metrics, (), found.clients))
 
     @property
@@ -110,7 +110,7 @@ class Loop:
         metrics = {
             **found.metrics,
             **train_metrics(clients),
-            **self.work(clients),
+            **work_done(clients, self.spec, padded=self.padded, whole=self.method.rule.full_batch),
             **traffic(requests, replies),
             **seconds(times),
         }
@@ -133,14 +133,6 @@ class Loop:
             found.metrics.update(self.method.judge(number, found.noted))
         self.progress.confusion = self.progress.confusion if found.confusion is None else found.confusion
         return found
-
-    def work(self, clients: ClientValues) -> dict[str, float]:
-        """What the clients' training of this round comes to, all together."""
-        size = self.spec.local.batch_size
-        done = [(int(each["samples"]), int(each["steps"])) for each in clients.values() if "failed" not in each]
-        whole = self.method.rule.full_batch
-        seen = [own if whole else samples_seen(own, steps, size, padded=self.padded) for own, steps in done]
-        return {"local_steps": float(sum(steps for _, steps in done)), "samples_seen": float(sum(seen))}
 
     @property
     def findings(self) -> dict[str, Any]:
@@ -199,6 +191,14 @@ def train_metrics(clients: ClientValues) -> dict[str, float]:
     if len(answered) < len(clients):
         result["failures"] = float(len(clients) - len(answered))
     return result
+
+
+def work_done(clients: ClientValues, spec: RunSpec, *, padded: bool, whole: bool = False) -> dict[str, float]:
+    """What the clients' training of a round comes to, all together; `whole`: each step went through all samples."""
+    size = spec.local.batch_size
+    done = [(int(each["samples"]), int(each["steps"])) for each in clients.values() if "failed" not in each]
+    seen = [own if whole else samples_seen(own, steps, size, padded=padded) for own, steps in done]
+    return {"local_steps": float(sum(steps for _, steps in done)), "samples_seen": float(sum(seen))}
 
 
 def traffic(requests: Sequence[Message], replies: Sequence[Message]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from workers.engine.arrays import Tensors, record_of, tensors_of
 from workers.engine.choice import PATHS
 from workers.engine.grid import CohortGrid
-from workers.engine.loop import refuse_broken, traffic
+from workers.engine.loop import client_values, refuse_broken, traffic, work_done
 from workers.engine.method import Survey
 from workers.engine.names import ARRAYS, CONFIG, ROUND
 from workers.engine.server import array_record
@@ -18,7 +18,7 @@ NUMBER = 0
 
 
 def surveyed(survey: Survey, setup: Setup, engine: str) -> tuple[Tensors, dict[str, float]]:
-    """The model the rounds start from, and round 0's metrics: the survey's bytes and what the method tells."""
+    """The model the rounds start from, and round 0's metrics: bytes, steps, and what the method tells."""
     own = make_setup(survey.spec, setup.device, setup.trainer.stop, setup.federation)
     path = PATHS[engine](own.trainer)
     try:
@@ -30,9 +30,11 @@ def surveyed(survey: Survey, setup: Setup, engine: str) -> tuple[Tensors, dict[s
     finally:
         path.close()
     refuse_broken(NUMBER, replies)
-    models = {grid.client(each.metadata.src_node_id): parameters(each, own) for each in replies}
-    start, told = survey.learn(models)
-    return start, {**traffic(requests, replies), **told}
+    by_client = {grid.client(reply.metadata.src_node_id): reply for reply in replies}
+    start, told = survey.learn({client: parameters(reply, own) for client, reply in by_client.items()})
+    values = {client: client_values(reply) for client, reply in by_client.items()}
+    done = work_done(values, survey.spec, padded=own.trainer.padded)
+    return start, {**traffic(requests, replies), **done, **told}
 
 
 def parameters(reply: Message, setup: Setup) -> Tensors:

@@ -1,0 +1,199 @@
+"""Groups of clients, found by a probe before the first round; each group has models of its own, called tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.serverapp import Grid
+
+from workers.catalog import load_catalog
+from workers.clustering.distances import squared_distances
+from workers.clustering.grouping import Grouping, grouped, nearest_group, purity
+from workers.engine.arrays import Tensors, record_of, tensors_of
+from workers.engine.method import MethodContext, Survey
+from workers.engine.names import CONFIG, ROUND, task_record
+from workers.engine.server import Averaging, array_record, mean_of, weights_of
+from workers.spec import RunSpec
+from workers.strategies._cluster_options import ClusterParameters
+
+SHARED_CLIENT = -1
+
+
+class Clustered(Averaging):
+    """FedAvg inside each group, of the group's model. The server's model has them all, named `<task>/<parameter>`."""
+
+    def __init__(self, context: MethodContext, params: ClusterParameters) -> None:
+        super().__init__(context)
+        self.spec, self.params = context.spec, params
+        self.initial, self.classes = context.initial, context.classes
+        facts = context.spec.dataset_facts
+        self.names = facts.class_names or tuple(map(str, range(facts.classes)))
+
+    @property
+    def survey(self) -> Survey:
+        return Survey(probe_spec(self.spec, self.params.probe_epochs), self.learn)
+
+    def learn(self, models: Mapping[int, Tensors]) -> tuple[Tensors, dict[str, float]]:
+        clients = sorted(models)
+        squares = squared_distances(layers([models[client] for client in clients]))
+        late = late_rows(clients, self.params.late_clients)
+        early = np.flatnonzero(~late)
+        eps = None if self.params.eps == "auto" else self.params.eps
+        found = grouped(
+            squares[np.ix_(early, early)], eps=eps, min_samples=self.params.min_samples, noise=self.params.noise
+        )
+        groups = [early[list(rows)] for rows in found.groups]
+        self.remember(clients, late, early, found, placed(squares, groups, np.flatnonzero(late)))
+        start = {f"{task}/{name}": tensor for task in self.tasks(1) for name, tensor in self.initial.items()}
+        told = self.findings
+        counts = {"groups": len(groups), "purity": told["purity"], "noise": len(found.noise)}
+        return start, {f"{self.spec.strategy.name}.{name}": float(value) for name, value in counts.items()}
+
+    def remember(
+        self, clients: Sequence[int], late: np.ndarray, early: np.ndarray, found: Grouping, group: np.ndarray
+    ) -> None:
+        noise = np.isin(np.arange(len(clients)), early[list(found.noise)])
+        self.state = {
+            "clients": torch.tensor(clients),
+            "group": torch.from_numpy(group),
+            "late": torch.from_numpy(late),
+            "noise": torch.from_numpy(noise),
+            "eps": torch.tensor(found.eps, dtype=torch.float64),
+            "edges": torch.tensor(found.edges, dtype=torch.float64),
+        }
+
+    def groups(self, number: int) -> list[list[int]]:
+        """The clients of each group that have joined by that round; none before the survey."""
+        members: list[list[int]] = []
+        for client, group, late in self.members():
+            members += [[] for _ in range(group + 1 - len(members))]
+            if not late or number >= self.params.late_round:
+                members[group].append(client)
+        return members
+
+    def members(self) -> Iterator[tuple[int, int, bool]]:
+        if self.state:
+            yield from zip(*(self.state[name].tolist() for name in ("clients", "group", "late")), strict=True)
+
+    def tasks_of(self, group: int, members: Sequence[int]) -> list[str]:
+        """The models that these clients of the group train; one unless a subclass has more."""
+        return [str(group)]
+
+    def tasks(self, number: int) -> list[str]:
+        return [task for at, members in enumerate(self.groups(number)) for task in self.tasks_of(at, members)]
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        self.sent = tensors_of(arrays)
+        config[ROUND] = server_round
+        store, contents = by_task(self.sent), {}
+        for at, members in enumerate(self.groups(server_round)):
+            records = {task_record(task): record_of(store.get(task, self.initial)) for task in self.open(at, members)}
+            content = RecordDict({**records, CONFIG: config})
+            contents.update(dict.fromkeys(members, content) if records else {})
+        nodes = [(node, grid.client(node)) for node in grid.get_node_ids()]  # type: ignore[attr-defined]
+        return [Message(contents[client], node, MessageType.TRAIN) for node, client in nodes if client in contents]
+
+    def open(self, group: int, members: Sequence[int]) -> list[str]:
+        """Those of the group's tasks that are still trained."""
+        return self.tasks_of(group, members)
+
+    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+        result = dict(self.sent)
+        for task in self.tasks(server_round):
+            if own := [reply for reply in replies if task_record(task) in reply]:
+                mean = mean_of([array_record(reply, task_record(task)) for reply in own], weights_of(own))
+                result |= {f"{task}/{name}": tensor for name, tensor in mean.items()}
+                self.trained(task)
+        return result
+
+    def trained(self, task: str) -> None:
+        """Called for each task that some client trained in a round."""
+
+    def models(self, model: Tensors) -> dict[int, Tensors]:
+        """Each client's own group's. A late client is judged by the group it will join."""
+        store = by_task(model)
+        return {client: store[str(group)] for client, group, _ in self.members()}
+
+    @property
+    def findings(self) -> dict[str, Any]:
+        """Groups, how they came about, and how well they match what the clients hold: the sets of their classes."""
+        clients, group = self.state["clients"].tolist(), self.state["group"].tolist()
+        rows = [[row for row, own in enumerate(group) if own == at] for at in range(max(group) + 1)]
+        truth = [self.classes[client] for client in clients]
+        return {
+            "groups": [self.group_facts([clients[row] for row in members]) for members in rows],
+            "purity": purity(rows, truth),
+            "class_sets": len(set(truth)),
+            "noise": chosen(clients, self.state["noise"]),
+            "late": chosen(clients, self.state["late"]),
+            "eps": finite(self.state["eps"].item()),
+            "edges": [finite(edge) for edge in self.state["edges"].tolist()],
+        }
+
+    def group_facts(self, members: Sequence[int]) -> dict[str, Any]:
+        return {"members": list(members), "classes": [self.names[each] for each in self.classes_of(members)]}
+
+    def classes_of(self, members: Iterable[int]) -> list[int]:
+        return sorted({each for client in members for each in self.classes[client]})
+
+
+def probe_spec(spec: RunSpec, epochs: int) -> RunSpec:
+    """Plain local training of the run's model by everybody; nobody fails to answer."""
+    return spec.model_copy(
+        update={
+            "strategy": load_catalog().strategies["fedavg"].Params(),
+            "local": spec.local.model_copy(update={"epochs": epochs}),
+            "cohort": None,
+            "fraction": 1.0,
+            "client_dropout": 0.0,
+            "stragglers": 0.0,
+        }
+    )
+
+
+def layers(models: Sequence[Tensors]) -> Iterator[np.ndarray]:
+    """Layer by layer, to keep memory low: a row for each model."""
+    for name in models[0]:
+        yield torch.stack([model[name].flatten() for model in models]).double().cpu().numpy()
+
+
+def late_rows(clients: Sequence[int], count: int) -> np.ndarray:
+    """The last ones; the shared client of hybrid sharing is the server's own and there from the start."""
+    late = np.zeros(len(clients), dtype=bool)
+    able = [row for row, client in enumerate(clients) if client != SHARED_CLIENT]
+    late[able[max(1, len(able) - count) :]] = True
+    return late
+
+
+def placed(squares: np.ndarray, groups: Sequence[np.ndarray], late: np.ndarray) -> np.ndarray:
+    """The group of each row: its own, or for one that comes late the nearest."""
+    result = np.zeros(len(squares), dtype=np.int64)
+    for at, rows in enumerate(groups):
+        result[rows] = at
+    for row in late.tolist():
+        result[row] = nearest_group(squares, [rows.tolist() for rows in groups], row)
+    return result
+
+
+def by_task(model: Tensors) -> dict[str, Tensors]:
+    store: dict[str, Tensors] = {}
+    for path, tensor in model.items():
+        task, _, name = path.rpartition("/")
+        store.setdefault(task, {})[name] = tensor
+    return store
+
+
+def chosen(clients: Sequence[int], flags: torch.Tensor) -> list[int]:
+    return [client for client, flag in zip(clients, flags.tolist(), strict=True) if flag]
+
+
+def finite(value: float) -> float | None:
+    """Stored as JSON, which has no infinity."""
+    return value if math.isfinite(value) else None
