@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
@@ -64,8 +64,8 @@ class Athena(Clustered):
         converged = dict(zip(self.detectors, self.state["converged"].tolist(), strict=True))
         return [task for task in tasks if not converged[task]]
 
-    def trained(self, task: str) -> None:
-        self.state["rounds"][self.detectors.index(task)] += 1
+    def trained(self, tasks: Collection[str]) -> None:
+        self.state["rounds"] += torch.tensor([task in tasks for task in self.detectors]).to(self.state["rounds"])
 
     def outputs(self, forward: Forward, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> Outputs:
         odds = {task: log_odds(forward(detector, x)) for task, detector in by_task(model).items()}

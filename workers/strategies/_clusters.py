@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from workers.catalog import load_catalog
 from workers.clustering.distances import squared_distances
 from workers.clustering.grouping import Grouping, grouped, nearest_group, purity
 from workers.engine.arrays import Tensors, record_of, tensors_of
+from workers.engine.exchange import tasks_in
 from workers.engine.method import MethodContext, Survey
 from workers.engine.names import CONFIG, ROUND, task_record
 from workers.engine.server import Averaging, array_record, mean_of, weights_of
@@ -105,16 +106,19 @@ class Clustered(Averaging):
         return self.tasks_of(group, members)
 
     def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+        answered: dict[str, list[RecordDict]] = {}
+        for reply in replies:
+            for task in tasks_in(reply):
+                answered.setdefault(task, []).append(reply)
         result = dict(self.sent)
-        for task in self.tasks(server_round):
-            if own := [reply for reply in replies if task_record(task) in reply]:
-                mean = mean_of([array_record(reply, task_record(task)) for reply in own], weights_of(own))
-                result |= {f"{task}/{name}": tensor for name, tensor in mean.items()}
-                self.trained(task)
+        for task, own in answered.items():
+            mean = mean_of([array_record(reply, task_record(task)) for reply in own], weights_of(own))
+            result |= {f"{task}/{name}": tensor for name, tensor in mean.items()}
+        self.trained(set(answered))
         return result
 
-    def trained(self, task: str) -> None:
-        """Called for each task that some client trained in a round."""
+    def trained(self, tasks: Collection[str]) -> None:
+        """Called with the tasks that clients trained in a round."""
 
     def models(self, model: Tensors) -> dict[int, Tensors]:
         """Each client's own group's. A late client is judged by the group it will join."""
