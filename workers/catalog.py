@@ -61,6 +61,11 @@ class Catalog:
     def optimizers(self) -> Mapping[str, Optimizer]:
         return cast(Mapping[str, Optimizer], self.components["optimizer"])
 
+    @property
+    def own_stamps(self) -> dict[str, int | str]:
+        """A lab's own components, each with what stands for its content."""
+        return {f"{each.kind} {each.name}": each.stamp for each in self if each.origin}
+
     def describe(self) -> dict[str, list[dict[str, Any]]]:
         """Everything launchable, as plain data: what form, REST and docs are derived from."""
         return {kind: [describe(each) for each in found.values()] for kind, found in self.components.items()}
@@ -88,6 +93,12 @@ def built_in(kind: Kind) -> dict[str, Component]:
                 if not inspect.isabstract(declared) and declared.kind == kind:
                     found[declared.name] = made(declared)
     return dict(sorted(found.items()))
+
+
+def plugin_facts() -> dict[str, Any]:
+    """What a worker tells about the lab's own components on its machine."""
+    catalog = load_catalog()
+    return {"plugins": catalog.own_stamps, "problems": [str(problem) for problem in catalog.problems]}
 
 
 @cache

@@ -26,6 +26,7 @@ from experiments.services.errors import StaleLeaseError
 from experiments.services.leases import Claim, Wishes
 from experiments.services.queue import run_claim
 from workers import gauges
+from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
 from workers.home import artifact_folder, checkpoint_folder, home, log_file
 from workers.slot import LimitError, RunnerDiedError, Slot
@@ -93,7 +94,7 @@ class Agent:
                     host=socket.gethostname(),
                     device=self.slot.device,
                     threads=self.slot.threads,
-                    facts=gauges.facts(self.slot.device),
+                    facts=gauges.facts(self.slot.device) | plugin_facts(),
                 )
         except Error as error:
             connection.close()

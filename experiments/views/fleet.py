@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -12,6 +11,7 @@ from django.template.defaultfilters import filesizeformat
 from django.views.decorators.http import require_POST
 
 from experiments.models import Worker
+from experiments.selectors.components import component_problems
 from experiments.selectors.workers import Line, WorkerRow, highest, latest, pulse, worker_rows
 from experiments.services.fleet import worker_drain
 from experiments.templatetags.fleet import pace
@@ -47,7 +47,7 @@ def workers_page(request: HttpRequest) -> HttpResponse:
         "rows": [(row, gauges_of(row)) for row in rows],
         "alive": sum(row.alive for row in rows),
         "at_work": sum(row.state in ("running", "leaving") for row in rows),
-        "problems": problems_of(rows),
+        "problems": component_problems(row.worker for row in rows if row.alive),
         "pulse": pulse(),
     }
     return page_or_part(request, "pages/workers.html", "parts/worker_rows.html", context)
@@ -82,15 +82,6 @@ def share(value: float | None) -> str:
 
 def size(value: float | None) -> str:
     return "" if value is None else filesizeformat(value)
-
-
-def problems_of(rows: Sequence[WorkerRow]) -> dict[str, list[str]]:
-    """What living workers found wrong with the lab's own components, and which of them did."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        for problem in row.worker.facts.get("problems", ()) if row.alive else ():
-            found.setdefault(str(problem), []).append(row.worker.name)
-    return found
 
 
 @require_POST

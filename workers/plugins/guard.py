@@ -28,10 +28,7 @@ class Guard(MetaPathFinder):
     ) -> ModuleSpec | None:
         library = fullname.partition(".")[0]
         if library in HEAVY and get_ident() == self.thread:
-            raise HeavyImportError(
-                f"{library} is imported at module level, which the web server must not load: "
-                "import it inside build(), or in a file whose name begins with an underscore"
-            )
+            raise HeavyImportError(f"{library} must not be imported here", name=library)
         return None
 
 

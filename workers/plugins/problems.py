@@ -4,6 +4,8 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.plugins.guard import HeavyImportError
+
 
 @dataclass(frozen=True, order=True)
 class PluginProblem:
@@ -26,6 +28,11 @@ def told(error: BaseException) -> str:
         return str(error)
     if isinstance(error, SyntaxError):
         return f"It is no valid Python: {error.msg}, line {error.lineno} of {Path(error.filename or '').name}."
+    if isinstance(error, HeavyImportError):
+        return (
+            f"It imports {error.name} at module level{place_of(error)}, which the web server must not load: "
+            "import it inside build(), or in a private file that build() imports."
+        )
     words = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0].rstrip(".")
     return f"{words}{place_of(error)}."
 
