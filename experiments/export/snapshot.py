@@ -15,7 +15,13 @@ PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All reads inside see the database as it was at the first of them, whatever runs commit meanwhile."""
+    """All reads inside see the database as it was at the first of them, whatever runs commit meanwhile.
+
+    Inside a transaction of the caller's own, that one decides.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(BEGIN)
