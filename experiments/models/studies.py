@@ -55,7 +55,7 @@ class Membership(models.Model):
     """
 
     pk = models.CompositePrimaryKey("study_id", "run_id")
-    study = models.ForeignKey(Study, models.CASCADE, related_name="memberships")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="memberships", db_index=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="memberships")
     position = models.IntegerField()
     turn = models.IntegerField()

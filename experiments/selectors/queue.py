@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 from experiments.models import Device, Membership, Run, RunState, Study, User
 from experiments.selectors.progress import Progress, progress_of
 from experiments.services.fleet import living
+from experiments.services.queue import WAITING_AND_BUSY
 
 PAGE = 50
 STUDIES_SHOWN = 20
@@ -21,20 +22,18 @@ STATES = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED
 
 # As workers will take them, were all runs equally long: see `experiments.services.queue`. A person who has two runs at
 # work is two places behind one who has none. What is paused, or needs a GPU that no worker has, comes last.
-ORDER = """
-WITH busy AS (
-    SELECT study.owner_id, count(DISTINCT run.id) AS runs
-    FROM experiments_run AS run
-    JOIN experiments_membership AS membership ON membership.run_id = run.id
-    JOIN experiments_study AS study ON study.id = membership.study_id
-    WHERE run.state = 'running' GROUP BY study.owner_id
-), held AS (
-    SELECT DISTINCT ON (membership.run_id)
-        membership.run_id, membership.turn, study.id AS study_id, study.owner_id, study.priority,
+# No study has more runs among the first n than its own first n, which is `deep`.
+ORDER = f"""
+{WAITING_AND_BUSY}, held AS (
+    SELECT DISTINCT ON (first.run_id)
+        first.run_id, first.turn, study.id AS study_id, study.owner_id, study.priority,
         study.paused OR study.requires <> ALL(%(devices)s) AS stuck
-    FROM experiments_membership AS membership JOIN experiments_study AS study ON study.id = membership.study_id
-    WHERE membership.waiting AND NOT study.cancelled
-    ORDER BY membership.run_id, stuck, study.priority DESC, study.id
+    FROM waiting JOIN experiments_study AS study ON study.id = waiting.study_id CROSS JOIN LATERAL (
+        SELECT membership.run_id, membership.turn FROM experiments_membership AS membership
+        WHERE membership.study_id = study.id AND membership.waiting ORDER BY membership.turn LIMIT %(deep)s
+    ) AS first
+    WHERE NOT study.cancelled
+    ORDER BY first.run_id, stuck, study.priority DESC, study.id
 ), ranked AS (
     SELECT held.*, COALESCE(busy.runs, 0) + row_number() OVER (
         PARTITION BY held.stuck, held.priority, held.owner_id ORDER BY held.study_id, held.turn
@@ -120,7 +119,8 @@ def places(runs: QuerySet[Run]) -> list[tuple[int, int | None]]:
 def waiting(wanted: Wanted, limit: int, offset: int) -> list[tuple[int, int | None]]:
     chosen = {"study": wanted.study, "person": wanted.person.pk if wanted.person else None}
     with connection.cursor() as cursor:
-        cursor.execute(ORDER, {**chosen, "devices": devices_here(), "limit": limit, "offset": offset})
+        deep = None if any(chosen.values()) else limit + offset
+        cursor.execute(ORDER, {**chosen, "devices": devices_here(), "deep": deep, "limit": limit, "offset": offset})
         return list(cursor.fetchall())
 
 

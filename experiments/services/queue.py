@@ -13,15 +13,14 @@ from experiments.live.notify import notify_states
 from experiments.models import Attempt, Device, Run, RunState, Worker
 from experiments.services.leases import LEASE_SECONDS, Claim, lose_runs
 
-# Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
-# worker prefers what needs its GPU. The first part jumps from study to study in the index of what waits.
-STUDIES = """
+# The studies that wait, by jumping from one to the next in the index of what waits; and who has how much running.
+WAITING_AND_BUSY = """
 WITH RECURSIVE waiting AS (
-    (SELECT study_id FROM experiments_membership WHERE waiting ORDER BY study_id LIMIT 1)
+    (SELECT study_id FROM experiments_membership WHERE waiting ORDER BY study_id, turn LIMIT 1)
     UNION ALL
     SELECT (
         SELECT further.study_id FROM experiments_membership AS further
-        WHERE further.waiting AND further.study_id > waiting.study_id ORDER BY further.study_id LIMIT 1
+        WHERE further.waiting AND further.study_id > waiting.study_id ORDER BY further.study_id, further.turn LIMIT 1
     ) FROM waiting WHERE waiting.study_id IS NOT NULL
 ), busy AS (
     SELECT study.owner_id, count(DISTINCT run.id) AS runs
@@ -29,7 +28,13 @@ WITH RECURSIVE waiting AS (
     JOIN experiments_membership AS membership ON membership.run_id = run.id
     JOIN experiments_study AS study ON study.id = membership.study_id
     WHERE run.state = 'running' GROUP BY study.owner_id
-), served AS (
+)
+"""
+
+# Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
+# worker prefers what needs its GPU.
+STUDIES = f"""
+{WAITING_AND_BUSY}, served AS (
     SELECT study.owner_id, max(latest.id) AS attempt
     FROM (SELECT id, run_id FROM experiments_attempt ORDER BY id DESC LIMIT 100) AS latest
     JOIN experiments_membership AS membership ON membership.run_id = latest.run_id
