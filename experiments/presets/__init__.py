@@ -1,0 +1,1 @@
+"""Published studies, ready to launch, with their numbers: one YAML file each, read by `preset.py`."""

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from experiments.presets.comparison import NOT_DONE, NOT_IN_GRID, NOT_READ, MeasuredCell, Row, compare
+from experiments.presets.preset import Preset
+
+SPEC = {"dataset": {"name": "mnist"}, "strategy": {"name": "fedavg"}, "hybrid": {"ratio": 0.0}, "local": {"epochs": 10}}
+
+
+def preset(*published: dict[str, Any]) -> Preset:
+    scale = {"note": "", "blocks": []}
+    texts = {"name": "a", "title": "A", "source": "", "asked": "", "found": "", "differences": [], "displays": []}
+    return Preset.model_validate(
+        {**texts, "scales": {"full": scale, "quick": scale}, "published": list(published)}, strict=False
+    )
+
+
+def number(value: float = 90.0, **fields: Any) -> dict[str, Any]:
+    return {"match": {"strategy": {"name": "fedavg"}}, "reading": {"take": "final"}, "value": value, **fields}
+
+
+def cell(*ends: float, **changes: Any) -> MeasuredCell:
+    return MeasuredCell({**SPEC, **changes}, {seed: {"accuracy": {0: 0.1, 1: end}} for seed, end in enumerate(ends)})
+
+
+def rows(given: Preset, *cells: MeasuredCell, absent: str | None = None) -> list[Row]:
+    def why(match: Mapping[str, Any]) -> str | None:
+        return absent
+
+    return compare(given, cells, [SPEC], why)
+
+
+def test_a_cell_is_measured_with_its_interval() -> None:
+    """Ends 89, 90 and 94 %: mean 91, sd sqrt(7), t(2) = 4.302653: half width 6.572."""
+    (row,) = rows(preset(number(97.0)), cell(0.89, 0.90, 0.94))
+
+    assert (row.mean, row.n) == (pytest.approx(91.0), 3)
+    assert (row.low, row.high) == (pytest.approx(91 - 6.5724, abs=1e-3), pytest.approx(91 + 6.5724, abs=1e-3))
+    assert row.difference == pytest.approx(-6.0)
+    assert row.inside is True
+    (outside,) = rows(preset(number(98.0)), cell(0.89, 0.90, 0.94))
+    assert outside.inside is False
+
+
+def test_one_seed_has_no_interval() -> None:
+    (row,) = rows(preset(number(90.0)), cell(0.9))
+    assert (row.mean, row.low, row.inside, row.n) == (pytest.approx(90.0), None, None, 1)
+
+
+def test_it_says_why_a_number_cannot_be_compared() -> None:
+    given = preset(number())
+    assert rows(given)[0].reason == NOT_IN_GRID
+    assert rows(given, absent="cifar100 is not here yet.")[0].reason == "cifar100 is not here yet."
+    assert rows(given, cell())[0].reason == NOT_DONE
+    assert rows(preset(number(reading={"take": "at", "round": 50})), cell(0.9))[0].reason == NOT_READ
+
+
+def test_of_several_cells_the_one_most_like_the_published_counts() -> None:
+    (row,) = rows(preset(number()), cell(0.2, local={"epochs": 1}), cell(0.9), cell(0.3, local={"epochs": 25}))
+    assert row.mean == pytest.approx(90.0)
+
+
+def test_the_best_of_all_cells() -> None:
+    best = number(reading={"take": "final", "of": "best-cell"})
+    (row,) = rows(preset(best), cell(0.2), cell(0.7, hybrid={"ratio": 0.5}), cell(0.6, hybrid={"ratio": 1.0}))
+    assert row.mean == pytest.approx(70.0)
+    assert row.spec is not None
+    assert row.spec["hybrid"] == {"ratio": 0.5}
+
+
+def test_a_difference_is_taken_over_common_seeds() -> None:
+    """Seeds 0 and 1 are in both: differences 1 and 3 points."""
+    given = number(
+        1.0,
+        match={"strategy": {"name": "simfedswap"}},
+        against={"strategy": {"name": "fedswap"}},
+        reading={"take": "final", "of": "difference"},
+        unit="points",
+    )
+    ours, theirs = (
+        cell(0.51, 0.55, strategy={"name": "simfedswap"}),
+        cell(0.50, 0.52, 0.1, strategy={"name": "fedswap"}),
+    )
+    (row,) = rows(preset(given), ours, theirs)
+
+    assert (row.mean, row.n) == (pytest.approx(2.0), 2)
+    assert rows(preset(given), ours)[0].reason == NOT_IN_GRID
+
+
+def test_a_variance_is_in_percent_squared() -> None:
+    curves = {"accuracy": {1: 0.90, 2: 0.92}}
+    given = preset(number(reading={"take": "variance", "first": 1, "last": 2}))
+    (row,) = rows(given, MeasuredCell(SPEC, {0: curves}))
+    assert row.mean == pytest.approx(2.0)  # 90 and 92 percent

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from experiments.presets.preset import Reading
+from experiments.presets.readings import read
+from experiments.presets.savings import saved_percent
+
+ACCURACY = {0: 0.99, 1: 0.5, 2: 0.7, 3: 0.7004, 4: 0.9, 5: 0.8}
+CURVES = {"accuracy": ACCURACY, "fedswap.swaps": {0: 0.0, 1: 0.0, 2: 5.0, 3: 0.0, 4: 5.0}}
+
+
+def reading(**fields: Any) -> Any:
+    return TypeAdapter(Reading).validate_python(fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"take": "final"}, 0.8),
+        ({"take": "at", "round": 2}, 0.7),
+        ({"take": "at", "round": 9}, None),
+        ({"take": "max"}, 0.9),  # not round 0, which is before training
+        ({"take": "argmax"}, 4),
+        ({"take": "mean", "first": 4, "last": 5}, 0.85),
+        ({"take": "variance", "first": 4, "last": 5}, 0.005),  # (0.05^2 + 0.05^2) / 1
+        ({"take": "mean", "first": 4, "last": 6}, None),  # the run has no round 6
+        ({"take": "reach", "target": 0.7}, 2),
+        ({"take": "reach", "target": 0.95}, None),
+        ({"take": "converge", "tolerance": 0.001}, 3),
+        ({"take": "converge", "tolerance": 0.0001}, None),
+        ({"take": "count", "metric": "fedswap.swaps"}, 2),
+        ({"take": "final", "metric": "no.such"}, None),
+    ],
+)
+def test_a_number_is_read_from_a_curve(fields: dict[str, Any], expected: float | None) -> None:
+    found = read(reading(**fields), CURVES)
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_several_metrics_are_read_one_by_one_and_averaged() -> None:
+    curves = {"d.a": {1: 0.1, 2: 0.1}, "d.b": {1: 0.1, 2: 0.4, 3: 0.9, 4: 0.9}, "other": {1: 0.0, 2: 0.0}}
+    assert read(reading(take="converge", metric="d.*"), curves) == pytest.approx((2 + 4) / 2)
+    assert read(reading(take="reach", metric="d.*", target=0.5), curves) is None  # one of them never does
+
+
+def test_a_diverged_run_has_a_best_round_and_no_finite_end() -> None:
+    curves = {"accuracy": {1: 0.5, 2: math.nan}}
+    assert read(reading(take="max"), curves) == 0.5
+    assert math.isnan(read(reading(take="final"), curves) or 0.0)
+
+
+def test_savings_are_those_of_all_rounds_or_of_the_worst_case() -> None:
+    """Ours: 30 bytes a round, detectors converge in rounds 2 and 4 (mean 3, sd sqrt 2). Theirs: 400, in round 6."""
+    ours = {
+        0: {
+            "bytes_up": {0: 7.0, 1: 10.0, 2: 10.0},
+            "bytes_down": {1: 20.0, 2: 20.0},
+            "athena.detector_accuracy.a": {1: 0.5, 2: 0.5},
+            "athena.detector_accuracy.b": {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.3},
+        }
+    }
+    accuracy = {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4, 5: 0.5, 6: 0.5}
+    theirs = {0: {"bytes_up": {1: 400.0, 2: 400.0}, "accuracy": accuracy}}
+
+    assert saved_percent(ours, theirs, worst=False) == pytest.approx(100 * (1 - 60 / 800))
+    worst = 100 * (1 - (3 + math.sqrt(2)) * 30 / (6 * 400))
+    assert saved_percent(ours, theirs, worst=True) == pytest.approx(worst)
