@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from experiments.services.fleet import worker_enlist
 from experiments.services.leases import Claim, rounds_record, run_finish
 from experiments.services.queue import run_claim
 from experiments.services.studies import study_launch
+from experiments.services.tokens import token_create
 from tests.live import LivePlatform
 from workers.engine.records import RoundRecord
 
@@ -47,11 +48,11 @@ def claim(owner: User, block: Block, web: LivePlatform) -> Claim:
 
 
 @contextmanager
-def opened(web: LivePlatform, path: str, cookie: str, last: str = "") -> Iterator[HTTPResponse]:
+def opened(web: LivePlatform, path: str, cookie: str, last: str = "", **headers: str) -> Iterator[HTTPResponse]:
     address = urlsplit(web.base_url)
-    client = HTTPConnection(address.hostname or "", address.port, timeout=30)
+    client = HTTPConnection(address.hostname or "", address.port, timeout=60)
     try:
-        client.request("GET", path, headers={"Cookie": cookie, "Last-Event-ID": last})
+        client.request("GET", path, headers={"Cookie": cookie, "Last-Event-ID": last, **headers})
         yield client.getresponse()
     finally:
         client.close()
@@ -112,23 +113,28 @@ def test_a_stream_hears_only_its_study(web: LivePlatform, claim: Claim, cookie: 
     assert (heard["name"], heard["run"], heard["studies"]) == ("state", second.run, [other.pk])
 
 
+def test_a_program_listens_with_its_token(web: LivePlatform, claim: Claim, owner: User) -> None:
+    _, secret = token_create(owner=owner, name="a script")
+    with opened(web, "/api/v1/events", "", Authorization=f"Bearer {secret}") as stream:
+        assert next_event(stream)["name"] == "hello"
+        record(claim, 0)
+        assert next_event(stream)["round"] == 0
+
+
 def connections() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
         return int(cursor.fetchone()[0])
 
 
-def test_open_streams_cost_no_database_connection_each(web: LivePlatform, claim: Claim, cookie: str) -> None:
-    with opened(web, "/api/v1/events", cookie) as first:
+def test_two_hundred_streams_cost_no_database_connection_each(web: LivePlatform, claim: Claim, cookie: str) -> None:
+    with opened(web, "/api/v1/events", cookie) as first, ExitStack() as streams:
         next_event(first)
         alone = connections()
-        streams = [opened(web, "/api/v1/events", cookie) for _ in range(10)]
-        readers = [each.__enter__() for each in streams]
+        readers = [streams.enter_context(opened(web, "/api/v1/events", cookie)) for _ in range(200)]
         for reader in readers:
             next_event(reader)
-        # Requests that are just ending hold one for a moment, so the count may be off by a few; ten streams would show.
+        # Requests that are just ending hold one for a moment, so the count may be off by a few; 200 streams would show.
         assert abs(connections() - alone) <= 2
         record(claim, 0)
         assert {next_event(reader)["round"] for reader in readers} == {0}
-        for each in streams:
-            each.__exit__(None, None, None)
