@@ -3,10 +3,12 @@ from django.urls import path
 
 from experiments.views import (
     actions,
+    audit,
     compare,
     datasets,
     editor,
     fleet,
+    me,
     portraits,
     queue,
     run_clients,
@@ -55,6 +57,10 @@ urlpatterns = [
     path("workers", fleet.workers_page, name="workers"),
     path("workers/<int:pk>/<slug:action>", fleet.worker_action, name="worker-action"),
     path("pulse", fleet.pulse_part, name="pulse"),
+    path("me", me.me, name="me"),
+    path("me/tokens", me.token_new, name="token-new"),
+    path("me/tokens/<int:pk>/revoke", me.token_end, name="token-revoke"),
+    path("audit", audit.audit, name="audit"),
     path("log-in", log_in, name="login"),
     path("log-out", LogoutView.as_view(), name="logout"),
 ]

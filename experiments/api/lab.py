@@ -18,6 +18,7 @@ from experiments.selectors.workers import worker_rows
 from workers.catalog import load_catalog
 
 router = Router(tags=["lab"])
+STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
 class EventFilter(Schema):
@@ -47,8 +48,13 @@ def workers(request: HttpRequest) -> Any:
     return [worker_answer(row) for row in worker_rows()]
 
 
-@router.get("/events", response={200: str, **refusals()}, summary="Server-sent events")
-async def events(request: HttpRequest, wanted: Query[EventFilter]) -> StreamingHttpResponse:
+@router.get(
+    "/events",
+    response={200: None, **refusals()},
+    summary="Server-sent events",
+    openapi_extra={"responses": {200: {"description": "The stream", "content": STREAM}}},
+)
+def events(request: HttpRequest, wanted: Query[EventFilter]) -> StreamingHttpResponse:
     """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
 
     `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once.

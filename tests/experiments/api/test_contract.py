@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import transaction
 from django.test import Client
 
@@ -47,6 +48,10 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/audit"): Row((401, 403, 403, 403, 200, 403, 403)),
     ("GET", "/events"): read(),
     ("GET", "/metrics"): read("?study={study}"),
+    ("GET", "/export/clients"): read("?study={study}"),
+    ("GET", "/export/summaries"): read("?study={study}"),
+    ("GET", "/export/specs"): read("?study={study}"),
+    ("GET", "/export/partitions"): read("?study={study}"),
     ("GET", "/studies"): read(),
     ("POST", "/studies"): launch(201, STUDY),
     ("GET", "/studies/{study}"): read(),
@@ -66,6 +71,8 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", "/runs/{run}/cancel"): manage(200),
     ("POST", "/runs/{run}/retry"): manage(409),
 }
+STREAMED = [key for key in ROUTES if key[1] == "/metrics" or key[1].startswith("/export/")]
+"""Each from a transaction of its own, which cannot begin within a test's."""
 
 
 @pytest.fixture
@@ -88,11 +95,27 @@ def test_every_route_has_a_row() -> None:
     assert known == set(ROUTES)
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize(("method", "path"), [key for key in ROUTES if key not in STREAMED])
 def test_everyone_gets_what_they_may(everyone: dict[str, Client], study: Study, method: str, path: str) -> None:
     row, run = ROUTES[method, path], lab.runs_in_order(study)[0].pk
     got = {who: undone(everyone[who], method, path, row, study.pk, run) for who in PEOPLE}
     assert got == dict(zip(PEOPLE, row.statuses, strict=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_everyone_reads_what_streams_from_a_snapshot(everyone: dict[str, Client], study: Study, redis_url: str) -> None:
+    run = lab.runs_in_order(study)[0].pk
+    for method, path in STREAMED:
+        row = ROUTES[method, path]
+        read = async_to_sync(read_to_its_end)
+        got = {who: read(sent(everyone[who], method, path, row, study.pk, run)) for who in PEOPLE}
+        assert got == dict(zip(PEOPLE, row.statuses, strict=True)), path
+
+
+async def read_to_its_end(answer: Any) -> int:
+    if answer.streaming:
+        assert [part async for part in answer.streaming_content]
+    return int(answer.status_code)
 
 
 def undone(client: Client, *request: Any) -> int:
