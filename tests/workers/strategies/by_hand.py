@@ -25,6 +25,9 @@ class Nodes:
     def get_node_ids(self) -> list[int]:
         return self.ids
 
+    def client(self, node: int) -> int:
+        return node - 3
+
 
 def tensors(**values: list[float]) -> dict[str, torch.Tensor]:
     return {name: torch.tensor(value, dtype=torch.float64) for name, value in values.items()}
