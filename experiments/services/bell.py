@@ -10,7 +10,7 @@ from django.db import transaction
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-from experiments.models import Device, Run, RunState, Worker
+from experiments.models import Device, Membership, Worker
 from experiments.services.fleet import idle_workers, living_workers
 
 logger = logging.getLogger(__name__)
@@ -28,17 +28,30 @@ def ring_for(new: int | None = None) -> int:
     if new == 0:
         return 0
     known = living_workers()
-    return send_bells(queues_of(known[:new]) if known else [Device.CPU])
+    return send_bells(queues_of(wanted(known)[:new]) if known else [Device.CPU])
 
 
 def ring() -> int:
     """Rings for idle workers while runs are queued; returns how many bells."""
-    idle = idle_workers()
-    waiting = Run.objects.filter(state=RunState.QUEUED, studies__paused=False, studies__cancelled=False)
-    return send_bells(queues_of(idle[: waiting[: len(idle)].count()])) if idle else 0
+    return send_bells(queues_of(wanted(idle_workers())))
 
 
-def queues_of(workers: list[Worker]) -> list[str]:
+def wanted(workers: Sequence[Worker]) -> list[Worker]:
+    """Those for whom something waits: GPUs first for what needs one, then CPUs, then the GPUs that are left."""
+    fast = [worker for worker in workers if worker.device != "cpu"]
+    slow = [worker for worker in workers if worker.device == "cpu"]
+    needed = waiting(Device.GPU, len(fast))
+    return [*fast[:needed], *[*slow, *fast[needed:]][: waiting(Device.CPU, len(workers))]]
+
+
+def waiting(device: str, most: int) -> int:
+    members = Membership.objects.filter(
+        waiting=True, study__paused=False, study__cancelled=False, study__requires=device
+    )
+    return members.order_by()[:most].count() if most else 0
+
+
+def queues_of(workers: Sequence[Worker]) -> list[str]:
     return [Device.CPU if worker.device == "cpu" else Device.GPU for worker in workers]
 
 

@@ -30,12 +30,14 @@ class Slot:
 
 
 def slots(workers: int | None, cores: int, gpus: int, label: str = "worker") -> list[Slot]:
-    """One per GPU where there are GPUs, otherwise one per core; the cores are shared out among them."""
+    """One per GPU where there are GPUs, otherwise one per core; the cores are shared out among them.
+
+    No GPU is given to two: workers beyond the GPUs compute on the CPU.
+    """
     count = workers if workers is not None else gpus or max(1, cores)
     threads = max(1, cores // max(1, count))
-    if gpus:
-        return [Slot(number + 1, "gpu,cpu", f"cuda:{number % gpus}", threads, label) for number in range(count)]
-    return [Slot(number + 1, "cpu", "cpu", threads, label) for number in range(count)]
+    fast = [Slot(place + 1, "gpu,cpu", f"cuda:{place}", threads, label) for place in range(min(count, gpus))]
+    return [*fast, *(Slot(place + 1, "cpu", "cpu", threads, label) for place in range(len(fast), count))]
 
 
 def environment(**extra: str) -> dict[str, str]:

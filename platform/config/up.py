@@ -151,6 +151,7 @@ class Platform:
 def describe(found: list[Slot]) -> str:
     if not found:
         return "none (WORKERS=0): runs stay queued"
-    device = "on CPU" if found[0].device == "cpu" else "on GPU"
+    fast = sum(slot.device != "cpu" for slot in found)
+    device = {0: "on CPU", len(found): "on GPU"}.get(fast, f"{fast} on GPU and {len(found) - fast} on CPU")
     threads = f"{found[0].threads} thread{'s' if found[0].threads > 1 else ''} each"
     return f"{len(found)} ready, {device}, {threads}"

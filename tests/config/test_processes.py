@@ -14,7 +14,17 @@ def test_fewer_workers_get_more_threads():
 
 def test_with_gpus_there_is_a_worker_per_gpu():
     assert slots(None, cores=8, gpus=2) == [Slot(1, "gpu,cpu", "cuda:0", 4), Slot(2, "gpu,cpu", "cuda:1", 4)]
-    assert [slot.device for slot in slots(3, cores=8, gpus=2)] == ["cuda:0", "cuda:1", "cuda:0"]
+    assert [slot.device for slot in slots(1, cores=8, gpus=2)] == ["cuda:0"]
+
+
+def test_no_gpu_is_given_to_two_workers():
+    assert slots(3, cores=8, gpus=2) == [
+        Slot(1, "gpu,cpu", "cuda:0", 2),
+        Slot(2, "gpu,cpu", "cuda:1", 2),
+        Slot(3, "cpu", "cpu", 2),
+    ]
+    assert describe(slots(3, cores=8, gpus=2)) == "3 ready, 2 on GPU and 1 on CPU, 2 threads each"
+    assert describe(slots(2, cores=8, gpus=2)) == "2 ready, on GPU, 4 threads each"
 
 
 def test_there_may_be_no_workers_at_all():

@@ -7,9 +7,9 @@ from config.celery import app
 from django.db import connection, connections
 from django.db.models.functions import Now
 
-from experiments.models import Run, RunState, User, Worker
-from experiments.services.bell import ring, ring_for, send_bells
-from experiments.services.fleet import worker_enlist
+from experiments.models import Run, RunState, User, Worker, WorkerSample
+from experiments.services.bell import ring, ring_for, send_bells, wanted
+from experiments.services.fleet import samples_prune, worker_enlist, worker_sample
 from experiments.services.locks import Lock
 from experiments.services.queue import run_claim
 from experiments.services.scheduler import Scheduler
@@ -46,9 +46,31 @@ def test_it_does_not_ring_for_paused_studies(owner: User, worker: Worker, block:
     assert (ring(), queue()) == (0, 0)
 
 
-def test_a_launch_wakes_no_more_workers_than_it_has_runs(worker: Worker, queue: Any) -> None:
+def test_a_launch_wakes_no_more_workers_than_it_has_runs(owner: User, worker: Worker, block: Block, queue: Any) -> None:
     worker_enlist(name="second@lab", host="lab", device="cpu", threads=1)
+    study_launch(owner=owner, name="New", blocks=[block])
     assert (ring_for(0), ring_for(1), ring_for(9), queue()) == (0, 1, 2, 3)
+
+
+def test_it_rings_for_the_workers_that_can_do_what_waits(owner: User, worker: Worker, block: Block) -> None:
+    fast, faster = [worker_enlist(name=f"{each}@lab", host="lab", device=f"cuda:{each}", threads=1) for each in (0, 1)]
+    every = [worker, fast, faster]
+    assert wanted(every) == []
+    gpu = study_launch(owner=owner, name="GPU", blocks=[{**block, "strategy": {"name": "fedavg"}}], requires="gpu")
+    assert wanted(every) == [fast, faster]
+    assert wanted([worker]) == []
+    study_launch(owner=owner, name="CPU", blocks=[{**block, "rounds": 9}])
+    assert wanted(every) == [fast, faster, worker]
+    gpu.runs.all().delete()
+    assert wanted(every) == [worker, fast, faster]
+
+
+def test_samples_are_forgotten_after_a_day(worker: Worker) -> None:
+    for age in (timedelta(hours=23), timedelta(hours=25)):
+        worker_sample(worker=worker, rounds_per_second=1.0, cpu=0.5, memory=1)
+        WorkerSample.objects.filter(pk=WorkerSample.objects.latest("pk").pk).update(at=Now() - age)
+    assert samples_prune() == 1
+    assert WorkerSample.objects.count() == 1
 
 
 def test_with_no_worker_in_sight_the_bell_waits_for_the_first(db: None, queue: Any) -> None:
