@@ -82,11 +82,12 @@ def missed(found: Mapping[str, Any]) -> Iterable[str]:
         yield f"memory: {found['memory/tributary']['peak_bytes'] / 1e9:.2f} GB"
 
 
-def publish(path: Path, text: str) -> bool:
+def publish(path: Path, text: str, marks: tuple[str, str] = (START, END)) -> bool:
     """Replaces what stands between the marks; false where there are none."""
+    start, end = marks
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    pattern = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
+    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
     if not pattern.search(before):
         return False
-    path.write_text(pattern.sub(lambda _: f"{START}\n{text}\n{END}", before), encoding="utf-8")
+    path.write_text(pattern.sub(lambda _: f"{start}\n{text}\n{end}", before), encoding="utf-8")
     return True
