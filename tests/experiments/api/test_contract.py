@@ -40,6 +40,7 @@ def manage(status: int, body: dict[str, Any] | None = None) -> Row:
     return Row((401, 403, 403, status, status, 403, status), body)
 
 
+NOT_THERE = 999_999
 STUDY = {"name": "Mine", "blocks": [{**lab.BLOCK, "rounds": 1}]}
 ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/catalog"): read(),
@@ -68,6 +69,10 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/runs/{run}/clients"): read(),
     ("GET", "/runs/{run}/partition"): read(),
     ("GET", "/runs/{run}/log"): read(),
+    ("GET", "/presets"): read(),
+    ("GET", "/presets/{name}"): read(),
+    ("GET", "/presets/{name}/comparison"): read("?study={study}"),
+    ("POST", "/presets/{name}/launch"): launch(422, {"scale": "quick"}),  # its data are not in a test's home
     ("POST", "/runs/{run}/cancel"): manage(200),
     ("POST", "/runs/{run}/retry"): manage(409),
 }
@@ -81,7 +86,8 @@ def study(owner: User) -> Study:
 
 
 def sent(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
-    address = (path + row.query).format(study=study, run=run)
+    name = "niid-bench" if study != NOT_THERE else "nothing"
+    address = (path + row.query).format(study=study, run=run, name=name)
     return client.generic(method, f"/api/v1{address}", data=as_json(row.body), content_type="application/json")
 
 
@@ -132,13 +138,13 @@ def test_a_stranger_learns_nothing_about_what_exists(
 ) -> None:
     run = lab.runs_in_order(study)[0].pk
     here = sent(everyone["nobody"], method, path, ROUTES[method, path], study.pk, run)
-    gone = sent(everyone["nobody"], method, path, ROUTES[method, path], 999_999, 999_999)
+    gone = sent(everyone["nobody"], method, path, ROUTES[method, path], NOT_THERE, NOT_THERE)
     assert (here.status_code, here.content) == (gone.status_code, gone.content)
 
 
 @pytest.mark.parametrize(("method", "path"), [key for key in ROUTES if "{" in key[1]])
 def test_what_is_not_there_is_not_found(everyone: dict[str, Client], method: str, path: str) -> None:
-    answer = sent(everyone["owner"], method, path, ROUTES[method, path], 999_999, 999_999)
+    answer = sent(everyone["owner"], method, path, ROUTES[method, path], NOT_THERE, NOT_THERE)
     assert (answer.status_code, answer.json()) == (404, {"detail": "There is no such thing.", "errors": []})
 
 

@@ -1,0 +1,157 @@
+"""Published studies, as REST answers with them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from experiments.api.schemas import Answer, Id, described
+
+SCALE = {"note": "UCI HAR only; 3 seeds of 20.", "runs": 9, "cells": 3, "blocks": [{"dataset": {"name": "uci-har"}}]}
+
+
+class ScaleAnswer(Answer):
+    model_config = described(**SCALE)
+
+    note: str
+    """What was cut, or that nothing was."""
+    runs: int
+    """How many runs it has."""
+    cells: int
+    """How many cells."""
+    blocks: list[dict[str, Any]]
+    """Its grid."""
+
+
+class PresetDataAnswer(Answer):
+    model_config = described(name="uci-har", ready=True)
+
+    name: str
+    """The data set."""
+    ready: bool
+    """Whether it is here."""
+
+
+class DifferenceAnswer(Answer):
+    model_config = described(study="The batch size is not stated.", here="Batches of 32 samples.")
+
+    study: str
+    """What in the study is unclear or wrong."""
+    here: str
+    """What is done instead."""
+
+
+class PresetAnswer(Answer):
+    model_config = described(
+        name="iaisy-2024",
+        title="Between federated and centralised learning",
+        source="Iaisy, University of Bologna, 2024",
+        datasets=[{"name": "uci-har", "ready": True}],
+        published=11,
+    )
+
+    name: str
+    """What it is called in addresses and commands."""
+    title: str
+    """What it is about."""
+    source: str
+    """Who published it, where and when."""
+    datasets: list[PresetDataAnswer]
+    """The data it needs."""
+    published: int
+    """How many published numbers it has."""
+
+
+class PresetDetail(PresetAnswer):
+    model_config = described(
+        name="iaisy-2024",
+        title="Between federated and centralised learning",
+        source="Iaisy, University of Bologna, 2024",
+        datasets=[{"name": "uci-har", "ready": True}],
+        published=11,
+        asked="What lies between federated and centralised?",
+        found="A little sharing goes a long way.",
+        differences=[{"study": "The batch size is not stated.", "here": "Batches of 32 samples."}],
+        scales={"quick": SCALE, "full": SCALE},
+        studies=[7],
+    )
+
+    asked: str
+    """What the study asked."""
+    found: str
+    """What it found."""
+    differences: list[DifferenceAnswer]
+    """Where it is unclear or wrong, and what is done instead."""
+    scales: dict[Literal["quick", "full"], ScaleAnswer]
+    """Its grids."""
+    studies: list[int]
+    """Studies launched from it, the newest first."""
+
+
+class PresetLaunch(Answer):
+    model_config = {"extra": "forbid", **described(scale="quick")}
+
+    scale: Literal["quick", "full"] = "quick"
+    """quick: minutes on two cores; full: as published."""
+
+
+class ComparedAnswer(Answer):
+    model_config = described(
+        match={"dataset": {"name": "uci-har"}, "hybrid": {"ratio": 0.0}},
+        reading={"take": "final", "metric": "accuracy", "of": "cell"},
+        unit="percent",
+        published=91.15,
+        published_std=None,
+        approximate=False,
+        note="",
+        mean=92.3,
+        low=91.0,
+        high=93.6,
+        n=5,
+        difference=1.15,
+        inside=True,
+        reason="",
+    )
+
+    match: dict[str, Any]
+    """Which runs it is about, in terms of their spec."""
+    reading: dict[str, Any]
+    """What of their curves it is."""
+    unit: str
+    """Of all its numbers."""
+    published: float
+    """The printed number."""
+    published_std: float | None
+    """The deviation or error printed with it."""
+    approximate: bool
+    """Whether it was read from a picture or stated roughly."""
+    note: str
+    """As what it is read, where that is not certain."""
+    mean: float | None
+    """The measured mean over seeds; null where it cannot be compared."""
+    low: float | None
+    """Lower end of its 95 % interval, by Student's t; null for fewer than two seeds."""
+    high: float | None
+    """Upper end."""
+    n: int
+    """How many seeds."""
+    difference: float | None
+    """Measured less published."""
+    inside: bool | None
+    """Whether the published number lies in the interval."""
+    reason: str
+    """Why it cannot be compared; empty where it can."""
+
+
+class ComparisonAnswer(Answer):
+    model_config = described(preset="iaisy-2024", study=7, compared=1, rows=[])
+
+    preset: str
+    """The published study."""
+    study: Id
+    """The study that was measured."""
+    compared: int = Field(ge=0)
+    """How many numbers could be compared."""
+    rows: list[ComparedAnswer]
+    """One for each published number."""

@@ -1,0 +1,85 @@
+"""Launching a published study: its grid as far as the data are here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.models import Study, User
+from experiments.presets.preset import Preset, ScaleName
+from experiments.services.data_here import names_in, not_here
+from experiments.services.rights import require_launch
+from experiments.services.studies import Plan, study_launch, study_plan
+from workers.catalog import load_catalog
+from workers.errors import Problem, SpecError
+
+Block = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Launchable:
+    """A scale without the data sets that are not here; `absent` names them."""
+
+    blocks: list[dict[str, Any]]
+    absent: list[str]
+
+
+def origin_of(preset: Preset, scale: ScaleName) -> str:
+    return f"{preset.name}:{scale}"
+
+
+def absent_data(names: Sequence[str]) -> list[str]:
+    datasets = load_catalog().datasets
+    return [name for name in names if datasets[name].available(datasets[name].Params())]
+
+
+def data_of(blocks: Sequence[Block]) -> list[str]:
+    """The names of all data sets, each once, in the order written."""
+    return list(dict.fromkeys(name for block in blocks for name in names_in(block["dataset"])))
+
+
+def launchable(preset: Preset, scale: ScaleName) -> Launchable:
+    blocks = preset.scales[scale].blocks
+    absent = absent_data(data_of(blocks))
+    kept = [(block, without(block["dataset"], absent)) for block in blocks]
+    return Launchable([{**block, "dataset": left} for block, left in kept if left], absent)
+
+
+def without(value: Any, absent: Sequence[str]) -> Any:
+    """A data set field less the absent names: falsy where nothing is left of it."""
+    if isinstance(value, Mapping):
+        names = without(value["name"], absent)
+        return {**value, "name": names} if names else None
+    if isinstance(value, list | tuple):
+        return [left for each in value if (left := without(each, absent))]
+    return None if value in absent else value
+
+
+def preset_plan(*, owner: User, preset: Preset, scale: ScaleName) -> Plan | None:
+    """None where none of its data are here."""
+    blocks = launchable(preset, scale).blocks
+    return study_plan(owner=owner, blocks=blocks) if blocks else None
+
+
+def preset_launch(*, owner: User, preset: Preset, scale: ScaleName) -> Study:
+    """All of the scale whose data are here; equal runs that exist become members, as in every launch."""
+    require_launch(owner)
+    found = launchable(preset, scale)
+    if not found.blocks:
+        raise SpecError([Problem("dataset", not_here(name)) for name in found.absent])
+    return study_launch(
+        owner=owner,
+        name=f"{preset.title} ({scale})",
+        description=description(preset, scale, found.absent),
+        tags=["preset", preset.name],
+        blocks=found.blocks,
+        origin=origin_of(preset, scale),
+    )
+
+
+def description(preset: Preset, scale: ScaleName, absent: Sequence[str]) -> str:
+    parts = [f"{preset.source}. Scale {scale}: {preset.scales[scale].note}"]
+    if absent:
+        parts.append(f"Left out because the data are not here: {', '.join(absent)}.")
+    return "\n\n".join(parts)
