@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Func, OuterRef, Q, QuerySet, TextField
 
 from experiments.charts.labels import axes_text
 from experiments.models import Membership, Run, RunState, Study
@@ -14,6 +14,7 @@ from experiments.selectors.progress import Progress, progress_of
 from experiments.selectors.statistics import SeedStatistics, best_finals
 
 PAGE = 50
+TAGS = 24
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,36 @@ class LabCounts:
     studies: int
     runs: int
     states: Counter[str]
+    archived: int = 0
 
 
-def study_rows(*, search: str = "", before: int | None = None) -> list[StudyRow]:
+@dataclass(frozen=True)
+class Filters:
+    """What the list shows: of one person, with one tag, archived ones instead of the others."""
+
+    search: str = ""
+    tag: str = ""
+    owner: int | None = None
+    archived: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        return bool(self.search or self.tag or self.owner or self.archived)
+
+
+def study_rows(*, search: str = "", before: int | None = None, filters: Filters | None = None) -> list[StudyRow]:
     """Newest first, a page at a time; `before` is the id of the last study of the page before."""
-    found = matching(search)
+    found = filtered(filters or Filters(search))
     if before is not None:
         found = found.filter(pk__lt=before)
     return rows_for(list(found.select_related("owner").order_by("-pk")[:PAGE]))
+
+
+def filtered(filters: Filters) -> QuerySet[Study]:
+    found = matching(filters.search).filter(archived__isnull=not filters.archived)
+    if filters.tag:
+        found = found.filter(tags__contains=[filters.tag])
+    return found if filters.owner is None else found.filter(owner=filters.owner)
 
 
 def matching(search: str) -> QuerySet[Study]:
@@ -67,13 +90,27 @@ def rows_for(studies: Sequence[Study]) -> list[StudyRow]:
 
 def lab_counts() -> LabCounts:
     states = Counter(dict(Run.objects.order_by().values_list("state").annotate(runs=Count("pk"))))
-    return LabCounts(Study.objects.count(), states.total(), states)
+    kept = Study.objects.aggregate(listed=Count("pk", filter=Q(archived=None)), all=Count("pk"))
+    return LabCounts(kept["listed"], states.total(), states, kept["all"] - kept["listed"])
+
+
+def tag_counts(*, filters: Filters) -> list[tuple[str, int]]:
+    """The commonest tags of what is listed, whichever of them is chosen."""
+    listed = filtered(replace(filters, tag="", search="")).order_by()
+    tags = listed.annotate(tag=Func("tags", function="unnest", output_field=TextField()))
+    counted = Counter(tags.values_list("tag", flat=True))
+    return sorted(counted.most_common(TAGS), key=lambda each: (-each[1], each[0].lower()))
+
+
+def known_tags() -> list[str]:
+    return sorted({tag for tag, _ in tag_counts(filters=Filters())}, key=str.lower)
 
 
 def study_to_watch() -> Watched | None:
     """The newest study that runs; otherwise the newest that has something to show."""
     members = Membership.objects.filter(study=OuterRef("pk"))
     at_work = Exists(members.filter(run__state=RunState.RUNNING))
-    measured = Study.objects.filter(at_work | Exists(members.filter(run__rounds_done__gt=0)))
+    listed = Study.objects.filter(archived=None)
+    measured = listed.filter(at_work | Exists(members.filter(run__rounds_done__gt=0)))
     found = measured.annotate(at_work=at_work).order_by("-at_work", "-pk").first()
     return Watched(found, found.at_work) if found else None
