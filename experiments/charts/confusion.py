@@ -71,7 +71,10 @@ def confusion_figure(info: ConfusionInfo) -> dict[str, Any]:
         "meta": {"hue": 0, "heat": True},
     }
     if len(info.names) <= NUMBERED:
-        heat |= {"text": [[f"{count:,}" for count in row] for row in info.counts], "texttemplate": "%{text}"}
+        heat |= {
+            "text": [[f"{count:,}" if count else "" for count in row] for row in info.counts],
+            "texttemplate": "%{text}",
+        }
     axis = {"type": "category", "showgrid": False}
     return {
         "data": [heat],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.charts.metrics import metric_label
+from experiments.charts.styles import DASHES
 
 Points = Sequence[tuple[int, float]]
 MOST_POINTS = 500
@@ -66,7 +67,7 @@ def costs_figure(info: CostsInfo) -> dict[str, Any]:
             "legendgroup": text,
             "x": [number for number, _ in points],
             "y": [total for _, total in points],
-            "line": {"width": 2},
+            "line": {"width": 2, "dash": list(DASHES)[place]},
             "hovertemplate": f"{text}: %{{y:,.4~g}} {info.kind.axis}<extra></extra>",
             "meta": {"hue": place},
             **({"stackgroup": "all"} if info.kind.stacked else {}),
@@ -84,7 +85,7 @@ def costs_figure(info: CostsInfo) -> dict[str, Any]:
 
 def costs_legend(info: CostsInfo) -> list[dict[str, Any]]:
     return [
-        {"label": text, "hue": place, "dash": "solid", "n": len(points), "text": text}
+        {"label": text, "hue": place, "dash": list(DASHES)[place], "n": len(points), "text": text}
         for place, (text, points) in enumerate(info.lines)
     ]
 

@@ -47,6 +47,8 @@ KNOWN: dict[str, MetricLabel] = {
         megabytes("bytes_up", "Upload"),
         megabytes("bytes_down", "Download"),
         megabytes("bytes_peer", "Client to client"),
+        MetricLabel("local_steps", "Local steps", "per round", digits=0),
+        MetricLabel("samples_seen", "Samples trained on", "per round", digits=0),
         seconds("seconds", "Time"),
         seconds("seconds_train", "Training time"),
         seconds("seconds_aggregate", "Aggregation time"),

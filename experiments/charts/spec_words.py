@@ -19,7 +19,7 @@ def spec_words(spec: Spec) -> list[Fact]:
     return [
         component(spec, "strategy", "Strategy"),
         component(spec, "model", "Model", note=parameters_of(spec)),
-        component(spec, "dataset", "Data set"),
+        component(spec, "dataset", "Data set", note=unusual(spec, "dataset")),
         component(spec, "partition", "Partition"),
         *sharing(spec),
         clients(spec),
@@ -32,10 +32,17 @@ def spec_words(spec: Spec) -> list[Fact]:
     ]
 
 
-def component(spec: Spec, kind: str, title: str, note: str = "") -> Fact:
+def component(spec: Spec, kind: str, title: str, note: str | None = None) -> Fact:
     """By its label in the catalog; one whose plugin is gone by its name."""
     known = load_catalog().components[COMPONENTS[kind]].get(spec[kind]["name"])
-    return Fact(title, known.label if known else str(spec[kind]["name"]), note or own(spec[kind]))
+    return Fact(title, known.label if known else str(spec[kind]["name"]), own(spec[kind]) if note is None else note)
+
+
+def unusual(spec: Spec, kind: str) -> str:
+    """Its parameters without those that are as always."""
+    known = load_catalog().components[COMPONENTS[kind]].get(spec[kind]["name"])
+    usual = known.Params(name=known.name).model_dump(mode="json") if known else {}
+    return own({key: value for key, value in spec[kind].items() if usual.get(key, ...) != value})
 
 
 def own(part: Spec) -> str:
@@ -48,7 +55,7 @@ def parameters_of(spec: Spec) -> str:
         return ""
     facts = found.dataset_facts
     count = load_catalog().models[found.model.name].parameter_count(facts.shape, facts.classes, found.model)
-    return " · ".join(part for part in (own(spec["model"]), f"{count:,} parameters") if part)
+    return " · ".join(part for part in (f"{count:,} parameters", unusual(spec, "model")) if part)
 
 
 def parsed(spec: Spec) -> RunSpec | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Count, QuerySet
 
-from experiments.models import Membership, Round, Run, Study
+from experiments.models import Membership, Round, Run, RunState, Study
 from experiments.services.study_changes import only_held_by
 
 
@@ -32,6 +32,10 @@ class Deletion:
     @property
     def runs(self) -> int:
         return self.goes.total()
+
+    @property
+    def states(self) -> list[tuple[str, int]]:
+        return [(state, self.goes[state]) for state in RunState.values if self.goes[state]]
 
 
 def deletion_of(study: Study) -> Deletion:

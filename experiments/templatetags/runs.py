@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from django import template
-from django.template.defaultfilters import filesizeformat
 
 from experiments.charts.metrics import MetricLabel
 from experiments.models import Attempt
@@ -36,12 +35,23 @@ def in_unit(value: Any, label: MetricLabel) -> str:
 
 
 @register.filter
+def size(bytes_: float) -> str:
+    """In powers of 1000, as the charts have it: "15.4 kB"."""
+    value, unit = float(bytes_), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:,.0f} {unit}" if unit == "bytes" else f"{value:,.3g} {unit}"
+
+
+@register.filter
 def quantity(value: float, name: str) -> str:
     """A cost with its unit: bytes, seconds, or a plain count."""
     if not math.isfinite(value):
         return "not finite"
     if name.startswith("bytes"):
-        return filesizeformat(value)
+        return size(value)
     if name.startswith("seconds"):
         return duration(timedelta(seconds=value)) if value >= 10 else f"{value:.3g} s"
     return number(round(value))

@@ -9,19 +9,21 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 
+from experiments.charts.drawing import SMOOTHINGS
 from experiments.charts.metrics import in_reading_order, metric_label
 from experiments.charts.styles import Style, styles
 from experiments.models import RunState, Study
 from experiments.selectors import runs as run_reads
 from experiments.selectors.cells import Cell, cells_of, measured
 from experiments.selectors.statistics import SeedStatistics, curve_statistics, final_statistics
-from experiments.selectors.studies import rows_for
+from experiments.selectors.studies import known_tags, rows_for
 from experiments.services.rights import may_manage
-from experiments.views.figures import band_in, curves_answer, drawn, metric_in
+from experiments.views.figures import band_in, curves_answer, drawing_in, drawn, metric_in
 from experiments.views.parts import page_or_part, whole_number
 from experiments.views.people import person
 
 CELLS_SHOWN = 200
+VARIATIONS = 5
 FINALS = ("accuracy", "loss", "f1")
 
 
@@ -33,7 +35,7 @@ class CellRow:
 
 
 def study(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Study.objects.select_related("owner"), pk=pk)
+    found = get_object_or_404(Study.objects.select_related("owner", "parent"), pk=pk)
     cells = cells_of(studies=[pk])
     metrics = in_reading_order(measured(cells)) or ["accuracy"]
     state, page = request.GET.get("state", ""), max(1, whole_number(request.GET.get("page"), 1))
@@ -50,6 +52,9 @@ def study(request: HttpRequest, pk: int) -> HttpResponse:
         "labels": {key: style.label for key, style in looks.items()},
         **runs_context(pk, state if state in RunState.values else "", page),
         "may_manage": may_manage(person(request), found),
+        "smoothings": SMOOTHINGS,
+        "variations": list(found.variations.order_by("pk")[:VARIATIONS]),
+        "known_tags": known_tags(),
     }
     return page_or_part(request, "pages/study.html", "parts/study_live.html", context)
 
@@ -92,4 +97,5 @@ def study_figure(request: HttpRequest, pk: int) -> JsonResponse:
     looks = styles({cell.key: cell.spec for cell in cells})
     shown = {cell.key: looks[cell.key] for cell in drawn(cells, request.GET.getlist("cell"))}
     points = curve_statistics(studies=[pk], metric=metric, cells=list(shown))
-    return curves_answer(points, shown, metric=metric, band=band_in(request), cells=len(cells))
+    band, drawing = band_in(request), drawing_in(request)
+    return curves_answer(points, shown, metric=metric, band=band, cells=len(cells), drawing=drawing)
