@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic_core import PydanticCustomError
 
 from workers.component import Parameters
 from workers.errors import Problem
@@ -14,8 +15,19 @@ if TYPE_CHECKING:
     from workers.spec import RunSpec
 
 
+def one_error(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """A union reports what is wrong once for each of its members, below paths that nobody wrote."""
+    try:
+        return check(value)
+    except ValidationError:
+        raise PydanticCustomError("neighbourhood", "Input should be a number above 0, or auto") from None
+
+
+Neighbourhood = Annotated[Annotated[float, Field(gt=0)] | Literal["auto"], WrapValidator(one_error)]
+
+
 class ClusterParameters(Parameters):
-    eps: Literal["auto"] | Annotated[float, Field(gt=0)] = "auto"
+    eps: Neighbourhood = "auto"
     """Euclidean distance of two neighbours' probe weights; auto parts groups only at a clear gap between distances."""
     min_samples: int = Field(2, ge=1)
     """Clients within eps, itself included, that make a client the core of a group."""

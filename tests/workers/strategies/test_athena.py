@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.workers.engine.test_resume import bits, stopped_and_resumed
-from tests.workers.engine.test_resume import curve as whole_curve
-from tests.workers.engine.tiny import curve, distance, tiny, untimed
+from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, tensors
 from tests.workers.strategies.groups_by_loop import averaged, federation_of, spec_of, trained, untrained
 from workers.engine import simulate
@@ -212,18 +209,6 @@ def test_a_detector_has_one_logit_where_the_model_is_made_for_it() -> None:
     assert result.parameters[last].shape == (1,)
 
 
-def test_stacks_and_single_clients_end_the_same_in_several_groups() -> None:
-    local = {"epochs": 2, "batch_size": 4, "optimizer": {"name": "sgd", "lr": 0.1}}
-    partition = {"name": "classes-per-client", "k": 2}
-    spec = spec_of(ATHENA, stragglers=0.5, client_dropout=0.2, local=local, partition=partition, clients=6, cohort=4)
-    stacked, alone = simulate(spec), simulate({**spec, "engine": "sequential"})
-
-    assert len(stacked.findings["athena"]["groups"]) == 2
-    assert distance(stacked, alone) < 1e-12
-    for one, other in zip(untimed(stacked), untimed(alone), strict=True):
-        assert one == pytest.approx(other, abs=1e-12)
-
-
 def test_it_is_judged_on_what_clients_hold_out_too() -> None:
     result = simulate(spec_of(ATHENA, evaluation={"on": "clients", "held_out": 0.3}))
 
@@ -239,19 +224,6 @@ def test_the_shared_client_of_hybrid_sharing_belongs_to_a_group(method: str) -> 
     groups = result.findings["athena"]["groups"]
     assert sum(-1 in group["members"] for group in groups) == 1
     assert all(record.cohort[0] == -1 for record in result.history[1:])
-
-
-@pytest.mark.parametrize(("steps", "freeze"), [(2, False), (9, False), (9, True), (14, False)])
-def test_a_run_stopped_anywhere_goes_on_to_the_same_end_and_findings(steps: int, freeze: bool, tmp_path: Path) -> None:
-    """In the probe, or in the round in which detectors converge: that is seen across the stop."""
-    spec = spec_of({**ATHENA, "tolerance": 0.05, "freeze": freeze}, precision="float32", rounds=5)
-    expected = simulate(spec, device="cpu")
-
-    _, result = stopped_and_resumed(spec, tmp_path, steps)
-
-    assert whole_curve(result.history) == whole_curve(expected.history)
-    assert bits(result) == bits(expected)
-    assert result.findings == expected.findings
 
 
 def test_the_faster_engine_is_found_although_labels_go_beyond_two_classes() -> None:

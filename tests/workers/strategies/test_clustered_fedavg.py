@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.workers.engine.test_resume import bits, stopped_and_resumed
-from tests.workers.engine.test_resume import curve as whole_curve
-from tests.workers.engine.tiny import curve, distance, tiny, untimed
+from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, tensors
 from tests.workers.strategies.groups_by_loop import (
     averaged,
@@ -19,7 +16,6 @@ from tests.workers.strategies.groups_by_loop import (
     untrained,
 )
 from workers.engine import simulate
-from workers.errors import SpecError
 
 CLUSTERED = {"name": "clustered-fedavg"}
 CLASSES = {0: (0, 1), 1: (0, 1), 2: (2,), 3: (1, 2)}
@@ -112,11 +108,6 @@ def test_late_clients_take_part_from_their_round_on() -> None:
     assert cohorts == [tuple(range(7))] * 2 + [tuple(range(9))] * 2
 
 
-def test_somebody_must_be_early() -> None:
-    with pytest.raises(SpecError, match="one at least must be early"):
-        simulate(tiny(strategy={**CLUSTERED, "late_clients": 5}))
-
-
 def test_it_equals_plain_loops() -> None:
     spec = spec_of(CLUSTERED)
     federation, start = federation_of(spec), untrained(spec, "0/")
@@ -167,31 +158,6 @@ def test_cohorts_are_drawn_inside_each_group() -> None:
 
     assert {tuple(client // 3 for client in cohort) for cohort in cohorts} == {(0, 1, 2)}
     assert len(set(cohorts)) > 1
-
-
-def test_stacks_and_single_clients_end_the_same_in_several_groups() -> None:
-    spec = spec_of(
-        CLUSTERED, stragglers=0.5, local={"epochs": 2, "batch_size": 4, "optimizer": {"name": "sgd", "lr": 0.1}}
-    )
-    stacked, alone = simulate(spec), simulate({**spec, "engine": "sequential"})
-
-    assert len(stacked.findings["clustered-fedavg"]["groups"]) == 3
-    assert distance(stacked, alone) < 1e-12
-    for one, other in zip(untimed(stacked), untimed(alone), strict=True):
-        assert one == pytest.approx(other, abs=1e-12)
-
-
-@pytest.mark.parametrize("steps", [0, 3, 7, 14])
-def test_a_run_stopped_anywhere_goes_on_to_the_same_end_and_findings(steps: int, tmp_path: Path) -> None:
-    """Four steps of the probe, then four a round."""
-    spec = spec_of(CLUSTERED, precision="float32")
-    expected = simulate(spec, device="cpu")
-
-    _, result = stopped_and_resumed(spec, tmp_path, steps)
-
-    assert whole_curve(result.history) == whole_curve(expected.history)
-    assert bits(result) == bits(expected)
-    assert result.findings == expected.findings
 
 
 def test_models_with_batch_statistics_are_grouped_by_their_weights() -> None:
