@@ -58,6 +58,6 @@ def curves_of(
     with connection.cursor() as cursor:
         cursor.execute(query, {"metric": metric, "runs": runs, "cells": places, "spent": list(spent)})
         return [
-            CurveStatistics(keys[cell], number, *spread, n, lost, float(x), tuple(values or ()))
-            for cell, number, *spread, n, lost, x, values in cursor.fetchall()
+            CurveStatistics(keys[cell], number, mean, std, low, high, n, lost, float(x), tuple(values or ()))
+            for cell, number, mean, std, low, high, n, lost, x, values in cursor.fetchall()
         ]

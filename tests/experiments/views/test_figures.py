@@ -33,24 +33,5 @@ def test_a_diverged_run_is_a_chart_with_a_note_and_never_broken_json(as_owner: C
     assert answer["notes"] == "2 values are not finite (diverged) and left out of the means"
 
 
-def test_comparing_two_studies_draws_the_cells_of_both(as_owner: Client, study: Study) -> None:
-    other = lab.launched(study.owner, "Longer", rounds=5, strategy={"name": "fedavg"})
-    for run in lab.runs_in_order(other):
-        lab.record(run, {"accuracy": [0.25, 0.75]})
-    address = {"study": [study.pk, other.pk], "band": "none"}
-    lines = as_owner.get("/compare/figure", address).json()["data"]
-    assert [line["name"] for line in lines] == [
-        "fedavg · Two strategies · n=3",
-        "fedprox · mu 0.1 · Two strategies · n=1",
-        "fedavg · Longer · n=3",
-    ]
-    page = as_owner.get("/compare", address).content.decode()
-    assert "90.00 ± 10.00" in page
-    assert "75.00 ± 0.00" in page
-
-
 def test_nonsense_in_the_address_is_ignored(as_owner: Client, study: Study) -> None:
-    address = {"study": ["x", "-1", "99999999999999999999"], "metric": "nothing", "band": "?", "across": "?"}
-    assert as_owner.get("/compare", address).status_code == 200
-    assert as_owner.get("/compare/figure", address).json()["data"] == []
     assert as_owner.get(f"/studies/{study.pk}", {"page": "x", "state": "?"}).status_code == 200

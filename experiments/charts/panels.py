@@ -1,0 +1,123 @@
+"""Small multiples: a grid of panels with shared axes, titles at the edges, and nothing but data inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ACROSS = 3
+"""Panels of one axis stand in rows of so many."""
+MOST_PANELS = 18
+PANEL_HEIGHT, FRAME = 210, 64
+GAP_ACROSS = 0.03
+TITLE_GAP, PLAIN_GAP = 36, 12
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The words of rows and columns; one empty word where there is only one."""
+
+    rows: tuple[str, ...] = ("",)
+    columns: tuple[str, ...] = ("",)
+
+    @property
+    def wrapped(self) -> bool:
+        return len(self.rows) == 1 and len(self.columns) > ACROSS
+
+    @property
+    def across(self) -> int:
+        return ACROSS if self.wrapped else len(self.columns)
+
+    @property
+    def panels(self) -> int:
+        return len(self.rows) * len(self.columns)
+
+    @property
+    def down(self) -> int:
+        return -(-self.panels // self.across)
+
+    @property
+    def height(self) -> int | None:
+        """In pixels where there are several rows; one row has the page's own height."""
+        return None if self.down == 1 else PANEL_HEIGHT * self.down + FRAME
+
+    def place(self, row: str, column: str) -> int | None:
+        """From 1 at the top left; None for a panel that is not drawn."""
+        if row not in self.rows or column not in self.columns:
+            return None
+        return self.rows.index(row) * len(self.columns) + self.columns.index(column) + 1
+
+    def at(self, place: int) -> tuple[int, int]:
+        return divmod(place - 1, self.across)
+
+    def domain(self, place: int) -> tuple[list[float], list[float]]:
+        """Of the place's x and y axis, as shares of the whole."""
+        row, column = self.at(place)
+        gap = (TITLE_GAP if self.wrapped else PLAIN_GAP) / (self.height or PANEL_HEIGHT)
+        return span(column, self.across, GAP_ACROSS), span(self.down - 1 - row, self.down, gap)
+
+
+def grid_of(places: Sequence[tuple[str, str]]) -> Grid:
+    """At most so many panels as a screen can show: the first columns first."""
+    rows, columns = (tuple(dict.fromkeys(each)) for each in zip(*places, strict=True)) if places else ((), ())
+    columns = columns[:MOST_PANELS] or ("",)
+    return Grid(rows[: max(1, MOST_PANELS // len(columns))] or ("",), columns)
+
+
+def span(place: int, of: int, gap: float) -> list[float]:
+    width = (1 - gap * (of - 1)) / of
+    start = place * (width + gap)
+    return [round(start, 6), round(min(1.0, start + width), 6)]
+
+
+def suffix(place: int) -> str:
+    return "" if place == 1 else str(place)
+
+
+def on_panel(trace: dict[str, Any], place: int) -> dict[str, Any]:
+    return trace if place == 1 else {**trace, "xaxis": f"x{place}", "yaxis": f"y{place}"}
+
+
+def panel_layout(grid: Grid, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    """Every panel has the ranges of the first; only the outer ones are labelled."""
+    margin = {"t": 28 if any(grid.columns) else 12, "r": 28 if any(grid.rows) else 12}
+    layout: dict[str, Any] = {"annotations": list(titles(grid)), "margin": margin}
+    for place in range(1, grid.panels + 1):
+        across, up = grid.domain(place)
+        lowest, leftmost = place + grid.across > grid.panels, grid.at(place)[1] == 0
+        layout[f"xaxis{suffix(place)}"] = own_axis(x, "x", place, across, lowest)
+        layout[f"yaxis{suffix(place)}"] = own_axis(y, "y", place, up, leftmost)
+    return layout if grid.height is None else {**layout, "height": grid.height}
+
+
+def own_axis(given: dict[str, Any], letter: str, place: int, domain: list[float], outer: bool) -> dict[str, Any]:
+    other = "y" if letter == "x" else "x"
+    shared = {} if place == 1 else {"matches": letter, "anchor": f"{other}{place}"}
+    inner = {} if outer else {"showticklabels": False, "title": {"text": ""}}
+    return {**given, **shared, **inner, "domain": domain}
+
+
+def titles(grid: Grid) -> Iterator[dict[str, Any]]:
+    """Of columns above their top panel, or above each where they are wrapped; of rows at the right."""
+    plain = {"showarrow": False, "xref": "paper", "yref": "paper"}
+    for place, text in enumerate(grid.columns, start=1):
+        across, up = grid.domain(place)
+        if text:
+            above = {"x": middle(across), "y": up[1], "xanchor": "center", "yanchor": "bottom", "yshift": 3}
+            yield {**plain, "text": text, **above}
+    for row, text in enumerate(grid.rows):
+        up = grid.domain(row * len(grid.columns) + 1)[1]
+        if text:
+            yield {**plain, "text": text, "x": 1, "y": middle(up), "xanchor": "left", "textangle": 90, "xshift": 6}
+
+
+def middle(domain: Sequence[float]) -> float:
+    return round(sum(domain) / 2, 6)
+
+
+def level_line(grid: Grid, value: float) -> list[dict[str, Any]]:
+    """A dotted line across every panel, below the data."""
+    plain = {"type": "line", "layer": "below", "x0": 0, "x1": 1, "y0": value, "y1": value, "line": {"dash": "dot"}}
+    places = [suffix(place) for place in range(1, grid.panels + 1)]
+    return [{**plain, "xref": f"x{place} domain", "yref": f"y{place}"} for place in places]

@@ -1,0 +1,96 @@
+"""Where and how each cell is drawn in a comparison: hue, dash and panel, each by an axis of the person's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from experiments.charts.styles import HUES, Style, dash, in_order, name_of, strategy_hues
+
+Axes = Mapping[str, Mapping[str, str]]
+
+
+NONE = "-"
+"""Chosen not to be used, where otherwise one would be chosen automatically."""
+CROWDED = 8
+"""More lines than this in a panel are a wall."""
+FEW_VALUES = 6
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Axes by purpose; empty where the person has not chosen."""
+
+    colour: str = ""
+    dash: str = ""
+    row: str = ""
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class Placed:
+    style: Style
+    row: str
+    column: str
+
+    @property
+    def whole_label(self) -> str:
+        """With what the panel tells, for charts without panels."""
+        return " · ".join(word for word in (self.style.label, self.row, self.column) if word)
+
+
+def placed(specs: Mapping[str, Mapping[str, Any]], axes: Axes, placing: Placing) -> dict[str, Placed]:
+    """An axis that gives the panel is told by the panel; every other one is told by the line's label."""
+    panel = [axis for axis in (placing.row, placing.column) if axis in axes]
+    lines = {axis: words for axis, words in axes.items() if axis not in panel}
+    colour = placing.colour if placing.colour in lines else next(iter(lines), "")
+    hues, turns = hues_of(specs, lines, colour)
+    dashes = dash_places(specs, lines, colour, placing.dash)
+    return {
+        cell: Placed(
+            Style(label(cell, spec, lines, colour), hues[cell], dash(dashes[cell] + turns[cell])),
+            word(axes, placing.row, cell),
+            word(axes, placing.column, cell),
+        )
+        for cell, spec in specs.items()
+    }
+
+
+def uncrowded(axes: Axes, placing: Placing, lines: int) -> Placing:
+    """With panels where nobody chose any and there are too many lines for one: by axes with few values."""
+    colour = placing.colour or next(iter(axes), "")
+    sizes = {axis: len(set(words.values())) for axis, words in axes.items()}
+    used = {colour, placing.dash, placing.row, placing.column}
+    free = sorted((size, axis) for axis, size in sizes.items() if axis not in used and size <= FEW_VALUES)
+    if placing.column or placing.row or lines <= CROWDED or not free:
+        return placing
+    column, *others = [axis for _, axis in reversed(free)]
+    crowded = others and lines / sizes[column] > CROWDED
+    return replace(placing, column=column, row=others[-1] if crowded else "")
+
+
+def hues_of(specs: Mapping[str, Mapping[str, Any]], lines: Axes, colour: str) -> tuple[dict[str, int], dict[str, int]]:
+    """The hue of each cell, and how often the hues had been used up before it: the next dash tells those apart."""
+    words = lines.get(colour) or {cell: name_of(spec) for cell, spec in specs.items()}
+    fixed = colour in ("", "strategy")
+    hues = strategy_hues(specs, words) if fixed else in_order(words[cell] for cell in specs)
+    turns = {value: place // HUES for place, value in enumerate(hues)}
+    return {cell: hues[words[cell]] % HUES for cell in specs}, {cell: turns[words[cell]] for cell in specs}
+
+
+def dash_places(specs: Mapping[str, Any], lines: Axes, colour: str, chosen: str) -> dict[str, int]:
+    """By the chosen axis, otherwise by everything that the colour does not tell."""
+    axes = [chosen] if chosen in lines and chosen != colour else [axis for axis in lines if axis != colour]
+    words = {cell: tuple(lines[axis][cell] for axis in axes) for cell in specs}
+    places = in_order(words.values())
+    return {cell: places[words[cell]] for cell in specs}
+
+
+def label(cell: str, spec: Mapping[str, Any], lines: Axes, colour: str) -> str:
+    ordered = sorted(lines, key=lambda axis: axis != colour)
+    return " · ".join(lines[axis][cell] for axis in ordered) or name_of(spec)
+
+
+def word(axes: Axes, axis: str, cell: str) -> str:
+    return axes[axis][cell] if axis in axes else ""

@@ -1,0 +1,92 @@
+"""What each tab shows beside its charts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.charts.better import friedman_words, p_text, pair_words
+from experiments.charts.metrics import metric_label
+from experiments.charts.pivot_table import Entry, PivotTable, caption
+from experiments.charts.spec_diff import spec_diff
+from experiments.charts.values import shown
+from experiments.compare.choices import Choices
+from experiments.compare.depth import better, chosen_pair, spreads
+from experiments.compare.overview import missing_words, table_of
+from experiments.compare.picked import Picked
+from experiments.compare.samples import samples_of
+from experiments.models import Run
+
+CHOICES = 400
+"""Runs offered by name; any other is chosen by its number."""
+
+
+def tab_context(found: Picked, choices: Choices) -> dict[str, Any]:
+    if not found.cells:
+        return {}
+    return {"overview": overview, "better": verdicts, "clients": clients, "specs": specs}.get(choices.tab, nothing)(
+        found, choices
+    )
+
+
+def nothing(found: Picked, choices: Choices) -> dict[str, Any]:
+    return {}
+
+
+def overview(found: Picked, choices: Choices) -> dict[str, Any]:
+    table = table_of(found, choices, samples_of(found, choices))
+    most = max((entry.sample.n for entry in table.entries), default=0)
+    rows = [(words, [entry_context(entry, table, most) for entry in entries]) for words, entries in table.rows]
+    words = caption(table) if table.entries else missing_words(choices)
+    return {"table": table, "table_rows": rows, "caption": words}
+
+
+def entry_context(entry: Entry | None, table: PivotTable, most: int) -> dict[str, Any] | None:
+    """The caption tells how many seeds there are; a field with fewer says so."""
+    if entry is None:
+        return None
+    sample = entry.sample
+    notes = [f"n={sample.n}"] if sample.n < most else []
+    notes += [f"{sample.lost} not finite"] if sample.lost else []
+    notes += [f"{sample.missed} never"] if sample.missed else []
+    return {"text": shown(sample, table.label), "standing": entry.standing, "notes": ", ".join(notes)}
+
+
+def verdicts(found: Picked, choices: Choices) -> dict[str, Any]:
+    info = better(found, choices)
+    comparisons = sum(pair.ranks is not None for pair in info.pairs)
+    pairs = [
+        {
+            "pair": pair,
+            "words": pair_words(pair, comparisons),
+            "mean": None if pair.mean is None else f"{pair.mean:+.{info.label.digits}f}",
+            "p": p_text(pair.ranks.p) if pair.ranks else "–",
+            "corrected": "–" if pair.corrected is None else p_text(pair.corrected),
+        }
+        for pair in info.pairs
+    ]
+    return {"better": info, "pairs": pairs, "pair": chosen_pair(info, choices), "friedman": friedman_words(info)}
+
+
+def clients(found: Picked, choices: Choices) -> dict[str, Any]:
+    label = metric_label("client_accuracy_mean")
+    return {"spreads": spreads(found, choices), "unit": label.unit, "runs": run_choices(found, choices)}
+
+
+def run_choices(found: Picked, choices: Choices) -> list[tuple[int, str]]:
+    places = found.places(choices)
+    named = [
+        (run.pk, f"{places[cell.key].whole_label} · seed {run.seed} (run {run.pk})")
+        for cell in found.cells
+        for run in cell.runs
+    ]
+    return named[:CHOICES]
+
+
+def specs(found: Picked, choices: Choices) -> dict[str, Any]:
+    """Any two runs of the lab; without a choice, the first runs of the first two cells."""
+    firsts = [cell.runs[0].pk for cell in found.cells]
+    left, right = (asked or firsts[min(place, len(firsts) - 1)] for place, asked in enumerate(choices.diff))
+    runs = Run.objects.in_bulk([left, right])
+    known = left in runs and right in runs
+    diff = spec_diff(runs[left].spec, runs[right].spec) if known else None
+    return {"left": left, "right": right, "diff": diff, "runs": run_choices(found, choices)}

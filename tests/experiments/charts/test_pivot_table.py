@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from experiments.charts.intervals import Sample
+from experiments.charts.metrics import metric_label
+from experiments.charts.pivot_table import PivotTable, caption, pivot_data, pivot_markdown, pivot_table
+from experiments.charts.tables import csv_text
+from experiments.charts.values import Wanted, value_label
+
+CELLS = ["avg-5", "avg-9", "prox-5", "prox-9"]
+AXES = {
+    "strategy": {"avg-5": "fedavg", "avg-9": "fedavg", "prox-5": "fedprox", "prox-9": "fedprox"},
+    "clients": {"avg-5": "clients 5", "avg-9": "clients 9", "prox-5": "clients 5", "prox-9": "clients 9"},
+}
+VALUES = {
+    ("avg-5", 0): Sample({0: 0.9, 1: 0.92}),
+    ("avg-9", 0): Sample({0: 0.5, 1: 0.5}),
+    ("prox-5", 0): Sample({0: 0.91, 1: 0.9}),
+    ("prox-9", 0): Sample({0: 0.75}, lost=1),
+}
+
+
+LAST = Wanted()
+
+
+def table(values: Any = VALUES, wanted: Wanted = LAST, **options: Any) -> PivotTable:
+    label = value_label(metric_label("accuracy"), wanted)
+    return pivot_table(CELLS, AXES, values, label, wanted, **{"compared": "strategy", **options})
+
+
+def texts(found: PivotTable) -> list[list[tuple[float | None, str] | None]]:
+    return [[(e.sample.mean, e.standing) if e else None for e in entries] for _, entries in found.rows]
+
+
+def test_what_is_compared_goes_down_and_the_other_axis_across() -> None:
+    found = table()
+    assert (found.down, found.across) == (("strategy",), ("clients",))
+    assert found.head == (("clients 5",), ("clients 9",))
+    assert [row for row, _ in found.rows] == [("fedavg",), ("fedprox",)]
+    assert texts(found) == [
+        [(pytest.approx(0.91), "best"), (0.5, "")],
+        [(pytest.approx(0.905), "tie"), (0.75, "best")],
+    ]
+
+
+def test_the_axis_across_can_be_chosen_or_all_can_go_across() -> None:
+    assert table(across=["strategy"]).head == (("fedavg",), ("fedprox",))
+    both = table(across=["strategy", "clients"])
+    assert both.down == ()
+    assert both.head_levels == [
+        [("fedavg", 2), ("fedprox", 2)],
+        [("clients 5", 1), ("clients 9", 1), ("clients 5", 1), ("clients 9", 1)],
+    ]
+
+
+def test_columns_of_one_word_stand_side_by_side_whatever_the_order_of_cells() -> None:
+    found = table(across=["clients", "strategy"])
+    assert found.head_levels[0] == [("clients 5", 2), ("clients 9", 2)]
+
+
+def test_rounds_asked_for_are_columns() -> None:
+    values = {("avg-5", 10): Sample({0: 0.5}), ("prox-5", 10): Sample({0: 0.75}), ("avg-5", 20): Sample({0: 0.8})}
+    found = table(values, Wanted("at", at=(10, 20)))
+    assert found.head == (("round 10",), ("round 20",))
+    assert [row for row, _ in found.rows] == [
+        *(("fedavg", "clients 5"), ("fedavg", "clients 9"), ("fedprox", "clients 5"), ("fedprox", "clients 9"))
+    ]
+    assert texts(found)[0] == [(0.5, ""), (0.8, "")]
+    assert texts(found)[2] == [(0.75, "best"), None]
+
+
+def test_its_caption_says_what_the_marks_mean_and_what_is_missing() -> None:
+    assert caption(table()) == (
+        "mean ± std over seeds (n=1–2); bold: best mean among cells that differ only in strategy; "
+        "†: no different from the best (95 % interval of the paired difference includes 0); "
+        "1 run not finite (diverged) and not in the means"
+    )
+
+
+def test_as_markdown() -> None:
+    assert pivot_markdown(table()).splitlines()[:4] == [
+        "| strategy | clients 5 | clients 9 |",
+        "| --- | ---: | ---: |",
+        "| fedavg | **91.00 ± 1.41** | 50.00 ± 0.00 |",
+        "| fedprox | 90.50 ± 0.71 † | **75.00** |",
+    ]
+
+
+def test_as_tidy_rows_in_stored_units() -> None:
+    found = pivot_data(CELLS, AXES, VALUES, compared="strategy", higher=True)
+    assert found.columns == ("cell", "strategy", "clients", "column", "mean", "std", "n", "lost", "missed", "standing")
+    assert found.rows[0] == (
+        *("avg-5", "fedavg", "clients 5", ""),
+        *(pytest.approx(0.91), pytest.approx(0.02 / math.sqrt(2)), 2, 0, 0, "best"),
+    )
+    assert csv_text(found).splitlines()[4] == "prox-9,fedprox,clients 9,,0.75,,1,1,0,best"
+
+
+def test_one_cell_is_a_table_of_one() -> None:
+    label = metric_label("loss")
+    found = pivot_table(["a"], {}, {("a", 0): Sample({0: 1.5})}, label, Wanted(), compared="")
+    assert (found.down, found.head, found.head_levels) == ((), ((),), [])
+    assert pivot_markdown(found).splitlines()[2] == "|  | 1.5000 |"

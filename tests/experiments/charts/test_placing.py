@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.charts.labels import axis_values
+from experiments.charts.placing import NONE, Placed, Placing, placed, uncrowded
+from experiments.charts.styles import Style
+
+
+def cells(*names: str) -> dict[str, dict[str, Any]]:
+    """`avg/iid/5` is FedAvg on an IID partition with 5 clients."""
+    found = {}
+    for name in names:
+        strategy, partition, clients = name.split("/")
+        found[name] = {"strategy": {"name": strategy}, "partition": {"name": partition}, "clients": int(clients)}
+    return found
+
+
+FOUR = cells("fedavg/iid/5", "fedavg/shards/5", "scaffold/iid/5", "scaffold/shards/5")
+
+
+def test_colour_is_the_strategy_and_the_dash_is_the_rest() -> None:
+    assert placed(FOUR, axis_values(FOUR), Placing()) == {
+        "fedavg/iid/5": Placed(Style("fedavg · iid", 0, "solid"), "", ""),
+        "fedavg/shards/5": Placed(Style("fedavg · shards", 0, "dash"), "", ""),
+        "scaffold/iid/5": Placed(Style("scaffold · iid", 2, "solid"), "", ""),
+        "scaffold/shards/5": Placed(Style("scaffold · shards", 2, "dash"), "", ""),
+    }
+
+
+def test_a_panel_tells_its_axis_and_the_label_does_not() -> None:
+    found = placed(FOUR, axis_values(FOUR), Placing(column="partition"))
+    assert found["scaffold/shards/5"] == Placed(Style("scaffold", 2, "solid"), "", "shards")
+    assert found["scaffold/shards/5"].whole_label == "scaffold · shards"
+
+
+def test_colour_can_be_any_axis() -> None:
+    found = placed(FOUR, axis_values(FOUR), Placing(colour="partition", row="strategy"))
+    assert found["scaffold/shards/5"] == Placed(Style("shards", 1, "solid"), "scaffold", "")
+
+
+def test_the_dash_can_be_one_axis_of_several() -> None:
+    six = cells("fedavg/iid/5", "fedavg/iid/9", "fedavg/shards/5", "fedavg/shards/9")
+    found = placed(six, axis_values(six), Placing(colour="partition", dash="clients"))
+    assert [place.style.dash for place in found.values()] == ["solid", "dash", "solid", "dash"]
+
+
+def test_one_cell_is_called_by_its_strategy() -> None:
+    one = cells("fednova/iid/5")
+    assert placed(one, {}, Placing()) == {"fednova/iid/5": Placed(Style("fednova", 3, "solid"), "", "")}
+
+
+def test_a_wall_of_lines_gets_panels_by_itself() -> None:
+    many = cells(*(f"{name}/{part}/5" for name in ("fedavg", "fedprox", "scaffold") for part in ("iid", "shards", "x")))
+    axes = axis_values(many)
+    assert uncrowded(axes, Placing(), len(many)) == Placing(column="partition")
+    assert uncrowded(axes, Placing(column=NONE), len(many)) == Placing(column=NONE)
+    assert uncrowded(axes, Placing(), 8) == Placing()
+
+
+def test_a_bigger_wall_gets_rows_too() -> None:
+    names = ("fedavg", "fedprox", "scaffold", "fednova")
+    many = cells(*(f"{name}/{part}/{n}" for name in names for part in ("iid", "shards", "x") for n in (5, 9)))
+    assert uncrowded(axis_values(many), Placing(), 24) == Placing(column="partition")
+    assert uncrowded(axis_values(many), Placing(), 30) == Placing(column="partition", row="clients")

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+
+from experiments.charts.packing import LONG, packed
+from experiments.charts.tables import Table, csv_text
+
+
+def test_numbers_keep_every_digit_and_nothing_becomes_a_formula() -> None:
+    table = Table(("name", "value"), (("=1+1", 0.1 + 0.2), ("a,b", None)))
+    assert csv_text(table) == 'name,value\n\'=1+1,0.30000000000000004\n"a,b",\n'
+
+
+def test_rows_are_objects_for_programs() -> None:
+    assert Table(("a", "b"), ((1, "x"),)).objects() == [{"a": 1, "b": "x"}]
+
+
+def test_long_series_travel_as_typed_arrays_with_gaps_as_nan() -> None:
+    values = [None, *(place / 3 for place in range(LONG))]
+    trace = packed({"data": [{"x": values, "y": [1, 2]}], "layout": {}})["data"][0]
+    assert trace["x"]["dtype"] == "f8"
+    assert trace["y"] == [1, 2]
+    found = np.frombuffer(base64.b64decode(trace["x"]["bdata"]), dtype="<f8")
+    assert np.isnan(found[0])
+    assert found[1:].tolist() == values[1:]
+
+
+def test_words_are_never_packed() -> None:
+    words = ["a"] * (LONG + 1)
+    assert packed({"data": [{"x": words}], "layout": {}})["data"][0]["x"] == words

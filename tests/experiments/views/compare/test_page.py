@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from experiments.compare.charts import CHARTS
+from experiments.compare.choices import TABS
+from experiments.models import Study
+from tests.experiments import lab
+
+
+def test_comparing_two_studies_draws_the_cells_of_both(as_owner: Client, study: Study) -> None:
+    other = lab.launched(study.owner, "Longer", rounds=5, strategy={"name": "fedavg"})
+    for run in lab.runs_in_order(other):
+        lab.record(run, {"accuracy": [0.25, 0.75]})
+    address = {"study": [study.pk, other.pk], "band": "none"}
+    lines = as_owner.get("/compare/charts/curves", address).json()["data"]
+    assert [line["name"] for line in lines] == [
+        "fedavg · Two strategies · n=3",
+        "fedprox · mu 0.1 · Two strategies · n=1",
+        "fedavg · Longer · n=3",
+    ]
+    page = as_owner.get("/compare", address).content.decode()
+    assert "90.00 ± 10.00" in page
+    assert "75.00 ± 0.00" in page
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_opens_and_names_what_is_compared(as_owner: Client, study: Study, tab: str) -> None:
+    page = as_owner.get("/compare", {"study": study.pk, "tab": tab}).content.decode()
+    assert "<h1>Two strategies</h1>" in page
+    assert "1 study · 6 runs in 2 cells" in page
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_has_words_and_numbers_and_survives_empty_and_diverged_runs(
+    as_owner: Client, study: Study, name: str
+) -> None:
+    lab.record(lab.runs_in_order(study)[5], {"accuracy": [0.1, math.nan]})
+    answer = as_owner.get(f"/compare/charts/{name}", {"study": study.pk}).json()
+    assert set(answer) == {"data", "layout", "title", "description", "notes", "legend", "empty"}
+    assert answer["description"]
+    nothing = as_owner.get(f"/compare/charts/{name}", {"study": 99999}).json()
+    assert nothing["data"] == []
+    assert as_owner.get(f"/compare/charts/{name}.csv", {"study": study.pk}).status_code == 200
+
+
+def test_facets_narrow_chart_and_table(as_owner: Client, study: Study) -> None:
+    address = {"study": study.pk, "only": "strategy:fedavg", "band": "none"}
+    lines = as_owner.get("/compare/charts/curves", address).json()["data"]
+    assert [line["name"] for line in lines] == ["fedavg · n=3"]
+
+
+def test_the_target_is_told_in_the_legend(as_owner: Client, study: Study) -> None:
+    answer = as_owner.get("/compare/charts/curves", {"study": study.pk, "target": "85"}).json()
+    # Of 80, 90 and 100 percent at round 2, two seeds reach 85.
+    assert answer["legend"][0]["text"] == "fedavg · n=3 · target after 2 (2 of 3)"
+
+
+def test_figures_are_compressed(as_owner: Client, study: Study) -> None:
+    answer = as_owner.get("/compare/charts/curves", {"study": study.pk}, headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+
+
+def test_it_follows_runs_only_while_some_go_on(as_owner: Client, study: Study) -> None:
+    assert (
+        f'data-events="/api/v1/events?study={study.pk}"'
+        in as_owner.get("/compare", {"study": study.pk}).content.decode()
+    )
+    for run in lab.runs_in_order(study):
+        lab.moved(run, lab.RunState.DONE)
+    assert "data-events" not in as_owner.get("/compare", {"study": study.pk}).content.decode()
+
+
+def test_nonsense_in_the_address_is_ignored(as_owner: Client, study: Study) -> None:
+    address = {"study": ["x", "-1", "99999999999999999999"], "metric": "nothing\0", "band": "?", "across": "?"}
+    assert as_owner.get("/compare", address).status_code == 200
+    assert as_owner.get("/compare/charts/curves", address).json()["data"] == []
+    assert as_owner.get("/compare/charts/nothing", address).status_code == 404
+    assert as_owner.get("/compare/table.docx", address).status_code == 404
+
+
+def test_it_says_what_to_do_where_nothing_is_left(as_owner: Client, study: Study) -> None:
+    page = as_owner.get("/compare", {"study": 99999}).content.decode()
+    assert "Nothing is left to compare" in page
+
+
+def test_strangers_see_nothing(browsers: dict[str, Client], study: Study) -> None:
+    for address in ("/compare", "/compare/charts/curves", "/compare/charts/table.csv", "/compare/table.tex"):
+        answer = browsers["nobody"].get(address, {"study": study.pk})
+        assert answer.status_code == 302, address
+
+
+def test_the_number_of_queries_does_not_grow_with_cells(
+    as_owner: Client, study: Study, django_assert_max_num_queries: Any
+) -> None:
+    many = lab.launched(study.owner, "Many", local=[{"epochs": epochs} for epochs in range(1, 9)])
+    with django_assert_max_num_queries(16):
+        as_owner.get("/compare", {"study": many.pk})
+    with django_assert_max_num_queries(9):
+        as_owner.get("/compare/charts/curves", {"study": many.pk})
