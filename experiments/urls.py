@@ -4,7 +4,6 @@ from django.urls import path
 from experiments.views import (
     actions,
     audit,
-    compare,
     datasets,
     editor,
     fleet,
@@ -20,6 +19,7 @@ from experiments.views import (
     study,
     study_edits,
 )
+from experiments.views.compare.paths import urlpatterns as compare_paths
 
 log_in = LoginView.as_view(template_name="pages/log_in.html", redirect_authenticated_user=True)
 
@@ -48,8 +48,7 @@ urlpatterns = [
     path("queue", queue.queue_page, name="queue"),
     path("queue/runs/<slug:action>", queue.runs_action, name="queue-runs"),
     path("queue/studies/<slug:action>", queue.studies_action, name="queue-studies"),
-    path("compare", compare.compare, name="compare"),
-    path("compare/figure", compare.compare_figure, name="compare-figure"),
+    *compare_paths,
     path("presets", presets.preset_list, name="presets"),
     path("presets/<slug:name>", presets.preset_page, name="preset"),
     path("presets/<slug:name>/launch", presets.preset_launching, name="preset-launch"),
