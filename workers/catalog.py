@@ -77,7 +77,7 @@ def describe(component: Component) -> dict[str, Any]:
         "label": component.label,
         "summary": component.summary,
         "paper": component.paper,
-        "version": component.version,
+        "version": component.stamp,
         "plugin": component.origin,
         "schema": component.Params.model_json_schema(),
     }

@@ -15,6 +15,7 @@ COMPONENT: dict[str, Any] = {
     "summary": "FedAvg with a proximal term that keeps clients near the server's model.",
     "paper": "Li et al. 2020, Federated Optimization in Heterogeneous Networks",
     "version": 1,
+    "plugin": "",
     "schema": {"type": "object", "properties": {"mu": {"type": "number", "minimum": 0}}},
 }
 
@@ -32,6 +33,8 @@ class ComponentAnswer(Answer):
     """Where it comes from."""
     version: int | str
     """Part of a run's identity: it changes when results may."""
+    plugin: str
+    """The file or entry point of a lab's own component; empty for a built-in one."""
     parameters: dict[str, Any] = Field(alias="schema")
     """The JSON schema of its parameters."""
 

@@ -1,0 +1,131 @@
+"""A lab's own components on the running platform: form, validation, REST, workers, pages and doctor."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+import yaml
+from config.env import ROOT
+from django.test import Client
+from pytest_django import DjangoDbBlocker
+
+from experiments.models import Metric, Role, Run, User, Worker
+from tests.conftest import HOME
+from tests.live import LivePlatform
+from tests.workers.plugins.examples import documented, write
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STUDY: dict[str, Any] = {
+    "name": "With our own",
+    "blocks": [
+        {
+            "dataset": {"name": "stripes"},
+            "model": {"name": "mlp-16"},
+            "partition": {"name": "dealt"},
+            "strategy": [{"name": "fedclip", "bound": 1e-4}, {"name": "fedavg"}],
+            "clients": 4,
+            "rounds": 2,
+            "engine": "cohort",
+        }
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the docs show, and beside it one file that is broken and one that is too heavy."""
+    made = tmp_path_factory.mktemp("components")
+    documented(made)
+    write(made, "strategies/broken.py", "def")
+    write(made, "strategies/heavy.py", "import torch")
+    return made
+
+
+@pytest.fixture(scope="module")
+def platform(
+    folder: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker, redis_url: str
+) -> Iterator[LivePlatform]:
+    with django_db_blocker.unblock(), LivePlatform(HOME, settings={"TRIBUTARY_PLUGINS": str(folder)}).run() as found:
+        yield found
+
+
+@pytest.fixture
+def owner() -> User:
+    return User.objects.create(username="owner", role=Role.ADMIN)
+
+
+def page(platform: LivePlatform, owner: User, path: str) -> str:
+    client = Client()
+    client.force_login(owner)
+    request = Request(
+        f"{platform.base_url}{path}", headers={"Cookie": f"sessionid={client.cookies['sessionid'].value}"}
+    )
+    with urlopen(request, timeout=30) as answer:
+        return str(answer.read().decode())
+
+
+def manage(platform: LivePlatform, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+    return subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
+
+
+def test_a_dropped_file_is_launched_computed_and_shown(platform: LivePlatform, owner: User, tmp_path: Path) -> None:
+    study = write(tmp_path, "study.yaml", yaml.safe_dump(STUDY))
+
+    launched = manage(platform, "launch", str(study), "--wait")
+
+    assert launched.returncode == 0, launched.stdout + launched.stderr
+    clip, plain = Run.objects.order_by("spec__strategy__name").reverse()
+    assert (clip.spec["strategy"], clip.state) == ({"name": "fedclip", "bound": 1e-4}, "done")
+    assert (plain.spec["strategy"]["name"], plain.state) == ("fedavg", "done")
+    clipped = Metric.objects.filter(run=clip, name="fedclip.clipped").order_by("round").values_list("value", flat=True)
+    assert list(clipped) == [4.0, 4.0]
+    assert "fedclip · bound 0.0001" in page(platform, owner, f"/studies/{clip.studies.get().pk}")
+
+
+def test_it_is_in_the_catalog_and_in_the_form(platform: LivePlatform, owner: User, folder: Path) -> None:
+    catalog = json.loads(page(platform, owner, "/api/v1/catalog"))
+
+    (found,) = [each for each in catalog["strategy"] if each["name"] == "fedclip"]
+    assert found["plugin"] == str(folder / "strategies" / "fedclip.py")
+    assert found["schema"]["properties"]["bound"]["exclusiveMinimum"] == 0
+    assert [each["name"] for each in catalog["strategy"] if each["plugin"]] == ["fedclip"]
+    form = page(platform, owner, "/studies/new")
+    for name in ("fedclip", "dealt", "mlp-16", "stripes"):
+        assert f'"{name}"' in form
+
+
+def test_what_is_broken_is_told_once_for_web_server_and_worker(
+    platform: LivePlatform, owner: User, folder: Path
+) -> None:
+    platform.wait_for("worker-1", Worker.objects.exists)
+    shown = page(platform, owner, "/workers")
+
+    worker = Worker.objects.get()
+    heavy = "heavy.py: It imports torch at module level, line 1 of heavy.py, which the web server must not load"
+    for problem in (f"{folder}/strategies/{heavy}", f"{folder}/strategies/broken.py: It is no valid Python"):
+        assert shown.count(problem) == 1
+    assert shown.count(f"(web server, {worker.name})") == 2
+    assert sorted(worker.facts["plugins"]) == [
+        "dataset stripes",
+        "model mlp-16",
+        "partition dealt",
+        "strategy fedclip",
+    ]
+
+
+def test_the_doctor_fails_until_the_files_are_mended(platform: LivePlatform, folder: Path) -> None:
+    sick = manage(platform, "doctor")
+
+    assert sick.returncode == 1
+    assert f"error    {folder}/strategies/broken.py: It is no valid Python: invalid syntax, line 1 of" in sick.stdout
+    assert "4 of them the lab's own." in sick.stdout
+    errors = [line for line in sick.stdout.splitlines() if line.startswith("  error")]
+    assert len(errors) == 2
