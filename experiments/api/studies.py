@@ -16,10 +16,9 @@ from experiments.models import Study
 from experiments.selectors.studies import matching
 from experiments.services import study_changes
 from experiments.services.archive import study_archive, study_restore
-from experiments.services.definition import StudyDefinition, definition_launch
+from experiments.services.definition import StudyDefinition, definition_launch, definition_plan
 from experiments.services.launch_keys import launch_once
 from experiments.services.numbers import plain_text
-from experiments.services.studies import study_plan
 
 router = Router(tags=["studies"])
 SORTS = {
@@ -77,7 +76,7 @@ def found(study: int) -> Study:
     return get_object_or_404(Study.objects.select_related("owner"), pk=study)
 
 
-@router.post("", response={201: StudyDetail, 200: PlanAnswer, **refusals(403, 409, 413)}, summary="Launch a study")
+@router.post("", response={201: StudyDetail, 200: PlanAnswer, **refusals(403, 409)}, summary="Launch a study")
 def launch(
     request: HttpRequest,
     response: HttpResponse,
@@ -88,7 +87,7 @@ def launch(
     """All of it or nothing. With `dry_run` nothing is stored: the answer (200) says what would be."""
     owner = person(request)
     if dry_run:
-        return Status(200, study_plan(owner=owner, blocks=definition.blocks, reuse=definition.reuse))
+        return Status(200, definition_plan(owner=owner, definition=definition, calibrate=True))
     if not key:
         return Status(201, detail(definition_launch(owner=owner, definition=definition)))
     study, new = launch_once(owner=owner, key=key, definition=definition)
@@ -119,7 +118,9 @@ def study(request: HttpRequest, study: Id) -> Any:
     return detail(found(study))
 
 
-@router.patch("/{study}", response={200: StudyDetail, **refusals(403, 404, 413)}, summary="Rename, tag, prioritise")
+@router.patch(
+    "/{study}", response={200: StudyDetail, **refusals(403, 404)}, summary="Rename, tag, prioritise"
+)
 def change(request: HttpRequest, study: Id, change: StudyChange) -> Any:
     """Fields that are not sent stay as they are."""
     one, actor, given = found(study), person(request), change.model_dump(exclude_unset=True)

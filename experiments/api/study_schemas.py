@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -100,17 +100,25 @@ class StudyDetail(StudyAnswer):
 
 
 class EstimateAnswer(Answer):
-    model_config = described(low_seconds=40.0, high_seconds=95.0)
+    model_config = described(low_seconds=40.0, high_seconds=95.0, workers=2, basis="measured")
 
     low_seconds: float
     """If all goes well."""
     high_seconds: float
     """If it does not."""
+    workers: int
+    """Those that may take the runs now; with none, the seconds are those of one."""
+    basis: Literal["measured", "calibrated", "guessed"]
+    """Runs like these that are done here, a trial of some seconds, or the model's size alone."""
 
 
 class PlanAnswer(Answer):
     model_config = described(
-        runs=12, cells=6, reused=2, estimate={"low_seconds": 40.0, "high_seconds": 95.0}, bytes=5_400_000
+        runs=12,
+        cells=6,
+        reused=2,
+        estimate={"low_seconds": 40.0, "high_seconds": 95.0, "workers": 2, "basis": "measured"},
+        bytes=5_400_000,
     )
 
     runs: int
@@ -119,10 +127,10 @@ class PlanAnswer(Answer):
     """Runs that differ only in seed form a cell."""
     reused: int
     """Runs that exist already and would become members."""
-    estimate: EstimateAnswer | None = None
-    """How long it would take on the workers there are now; null where nothing alike has run here."""
-    bytes: int | None = None
-    """What its numbers and parameters would take on disk; null where that is not known."""
+    estimate: EstimateAnswer
+    """How long the new runs would take on the workers there are now."""
+    bytes: int
+    """What all its clients and servers would send each other in a real deployment."""
 
 
 class Counted(Answer):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from experiments.models import Study, User
-from experiments.services.studies import study_launch
+from experiments.services.studies import Plan, study_launch, study_plan
 from workers.errors import Problem, SpecError
 from workers.spec.runspec import problems_of
 
@@ -64,5 +64,18 @@ def parse_definition(data: Any) -> StudyDefinition:
         raise SpecError(problems_of(error, data)) from None
 
 
-def definition_launch(*, owner: User, definition: StudyDefinition, origin: str = "own") -> Study:
-    return study_launch(owner=owner, origin=origin, **definition.model_dump())
+def definition_launch(
+    *, owner: User, definition: StudyDefinition, origin: str = "own", source: str = "", parent: Study | None = None
+) -> Study:
+    """`source` is the definition as the person wrote it, where that was YAML; `parent` the study it varies."""
+    return study_launch(owner=owner, origin=origin, source=source, parent=parent, **definition.model_dump())
+
+
+def definition_plan(*, owner: User, definition: StudyDefinition, calibrate: bool = False) -> Plan:
+    return study_plan(
+        owner=owner,
+        blocks=definition.blocks,
+        reuse=definition.reuse,
+        requires=definition.requires,
+        calibrate=calibrate,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +14,14 @@ from experiments.live.notify import notify_states, notify_study
 from experiments.models import Device, Membership, Run, RunState, Study, User
 from experiments.services.bell import ring_after_commit
 from experiments.services.data_here import missing_data
+from experiments.services.estimates import (
+    Estimate,
+    calibrate_unknown,
+    cells_of,
+    speeds_for,
+    study_bytes,
+    study_estimate,
+)
 from experiments.services.locks import Lock, lock_in_transaction
 from experiments.services.numbers import plain_text
 from experiments.services.rights import require_launch
@@ -21,23 +29,62 @@ from workers.errors import Problem, SpecError
 from workers.spec import Grid, PlannedRun, expand
 
 Blocks = Sequence[Mapping[str, Any]]
-LIVE = (RunState.QUEUED, RunState.RUNNING, RunState.DONE)
+WAITING = (RunState.QUEUED, RunState.RUNNING)
+LIVE = (*WAITING, RunState.DONE)
 NAME_LENGTH, TAG_LENGTH, PRIORITIES = 200, 50, range(-100, 101)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a launch would do now."""
+    """What a launch would do now, were the `missing` data here. `estimate` is of new runs, `bytes` of all."""
 
     runs: int
     cells: int
     reused: int
+    bytes: int
+    estimate: Estimate
+    missing: tuple[Problem, ...] = ()
 
 
-def study_plan(*, owner: User, blocks: Blocks, reuse: bool = True) -> Plan:
+def study_plan(
+    *, owner: User, blocks: Blocks, reuse: bool = True, requires: str = Device.CPU, calibrate: bool = False
+) -> Plan:
+    """With `calibrate`, a model of which nothing is known is tried out for some seconds."""
     require_launch(owner)
     grid = expand(blocks, limit=settings.MAX_RUNS)
-    return Plan(len(grid.runs), grid.cells, live_runs(grid.runs).count() if reuse else 0)
+    existing = set(live_runs(grid.runs).values_list("hash", flat=True)) if reuse else set()
+    new = [run for run in grid.runs if run.hash not in existing]
+    require_room(owner, len(new))
+    return replace(plan_of(grid, new, requires, calibrate), missing=tuple(missing_data(blocks, grid)))
+
+
+def plan_of(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: bool) -> Plan:
+    cells, new_cells = cells_of(grid.runs), cells_of(new)
+    speeds = speeds_for(cells)
+    if calibrate and calibrate_unknown(new_cells, speeds):
+        speeds = speeds_for(cells)
+    return Plan(
+        runs=len(grid.runs),
+        cells=len(cells),
+        reused=len(grid.runs) - len(new),
+        bytes=study_bytes(cells=cells, speeds=speeds),
+        estimate=study_estimate(cells=new_cells, speeds=speeds, requires=requires),
+    )
+
+
+def require_room(owner: User, new: int) -> None:
+    """Nobody fills the queue alone, with however many studies."""
+    mine = Run.objects.filter(state__in=WAITING, studies__owner=owner, studies__cancelled=False)
+    waiting = mine.values("pk").distinct().count()
+    if waiting + new > settings.MAX_WAITING:
+        raise SpecError([Problem("blocks", too_many(new, waiting))])
+
+
+def too_many(new: int, waiting: int) -> str:
+    return (
+        f"{new:,} new runs and the {waiting:,} of yours that wait or run are more than the {settings.MAX_WAITING:,} "
+        "one person may have at once. Narrow an axis, or wait until some are done."
+    )
 
 
 def study_launch(
@@ -52,6 +99,8 @@ def study_launch(
     reuse: bool = True,
     shuffle: bool = False,
     origin: str = "own",
+    source: str = "",
+    parent: Study | None = None,
 ) -> Study:
     require_launch(owner)
     labels = clean_tags(tags)
@@ -67,9 +116,13 @@ def study_launch(
             origin=origin,
             priority=priority,
             requires=requires,
+            source=plain_text(source),
+            parent=parent,
         )
         held = hold_live_runs(grid.runs) if reuse else {}
-        made = make_runs([planned for planned in grid.runs if planned.hash not in held], shared=reuse)
+        new = [planned for planned in grid.runs if planned.hash not in held]
+        require_room(owner, len(new))
+        made = make_runs(new, shared=reuse)
         enrol(study, grid, held, made, shuffle)
         notify_study(study.pk, "launched")
         ring_after_commit(new=len(made))

@@ -101,7 +101,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
-MAX_RUNS = env.MAX_RUNS.read()
+MAX_RUNS, MAX_WAITING = env.MAX_RUNS.read(), env.MAX_WAITING.read()
 MAX_UPLOAD = env.MAX_UPLOAD.read() * 1_000_000
 RATE_READS, RATE_WRITES = env.RATE_READS.read(), env.RATE_WRITES.read()
 env.MIRROR.read()  # refused here where malformed; compute reads it itself

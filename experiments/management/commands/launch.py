@@ -1,13 +1,16 @@
 import time
 from collections import Counter
+from datetime import timedelta
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from experiments.models import Role, Run, RunState, Study, User
-from experiments.services.definition import definition_launch, parse_definition
-from experiments.services.studies import study_plan
+from experiments.services.definition import definition_launch, definition_plan, parse_definition
+from experiments.services.studies import Plan
+from experiments.templatetags.tributary import duration
 from workers.spec.yaml import read_yaml
 
 LOOK_SECONDS = 0.5
@@ -20,17 +23,19 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, metavar="STUDY.yaml")
         parser.add_argument("--owner", help="user name; the first admin otherwise")
         parser.add_argument("--wait", action="store_true", help="stay until every run has ended; fails if one failed")
-        parser.add_argument("--dry-run", action="store_true", help="check and count only")
+        parser.add_argument("--dry-run", action="store_true", help="check, count and estimate only")
 
     def handle(self, *_: Any, file: Path, owner: str | None, wait: bool, dry_run: bool, **__: Any) -> None:
         definition = parse_definition(read_yaml(file))
         person = owner_named(owner)
+        plan = definition_plan(owner=person, definition=definition, calibrate=dry_run)
         if dry_run:
-            plan = study_plan(owner=person, blocks=definition.blocks, reuse=definition.reuse)
-            self.stdout.write(f"{plan.runs} runs in {plan.cells} cells, {plan.reused} of them exist already.")
+            self.stdout.write(f"{counted(plan)}\n{estimated(plan)}")
+            for problem in plan.missing:
+                self.stdout.write(f"{problem.path}: {problem.message}")
             return
-        study = definition_launch(owner=person, definition=definition)
-        self.stdout.write(f"Launched study {study.pk}: {study.memberships.count()} runs.")
+        study = definition_launch(owner=person, definition=definition, source=file.read_text(encoding="utf-8"))
+        self.stdout.write(f"Launched study {study.pk}: {plan.runs} runs.\n{estimated(plan)}")
         if wait:
             self.wait(study)
 
@@ -47,6 +52,21 @@ class Command(BaseCommand):
             time.sleep(LOOK_SECONDS)
         if counts[RunState.FAILED] or counts[RunState.CANCELLED]:
             raise CommandError("Not every run is done.")
+
+
+def counted(plan: Plan) -> str:
+    return f"{plan.runs} runs in {plan.cells} cells, {plan.reused} of them exist already."
+
+
+def estimated(plan: Plan) -> str:
+    """Time and traffic in one line; a guess says that it is one."""
+    bytes_text = f"{plan.bytes / 1e6:,.1f} MB would cross the network in a real deployment."
+    if plan.runs == plan.reused:
+        return f"Nothing to compute. {bytes_text}"
+    found = plan.estimate
+    low, high = (duration(timedelta(seconds=ceil(seconds))) for seconds in (found.low_seconds, found.high_seconds))
+    where = f"on {found.workers} worker{'' if found.workers == 1 else 's'}" if found.workers else "on one worker"
+    return f"About {low} to {high} {where} ({found.basis}). {bytes_text}"
 
 
 def owner_named(name: str | None) -> User:

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.models import Membership, Run, RunState, Study, User
 from experiments.services.errors import NotAllowedError
-from experiments.services.studies import Plan, study_launch, study_plan
+from experiments.services.studies import study_launch, study_plan
 from workers.errors import SpecError
 
 Block = dict[str, Any]
@@ -64,8 +64,10 @@ def test_a_run_that_is_being_cancelled_is_wanted_again(owner: User, block: Block
 
 def test_a_plan_counts_and_stores_nothing(owner: User, block: Block) -> None:
     launch(owner, block)
-    assert study_plan(owner=owner, blocks=[{**block, "seeds": 5}]) == Plan(runs=10, cells=2, reused=4)
-    assert study_plan(owner=owner, blocks=[block], reuse=False) == Plan(runs=4, cells=2, reused=0)
+    plan = study_plan(owner=owner, blocks=[{**block, "seeds": 5}])
+    assert (plan.runs, plan.cells, plan.reused) == (10, 2, 4)
+    alone = study_plan(owner=owner, blocks=[block], reuse=False)
+    assert (alone.runs, alone.cells, alone.reused) == (4, 2, 0)
     assert Study.objects.count() == 1
 
 
@@ -87,6 +89,34 @@ def test_a_grid_over_the_limit_is_refused(owner: User, block: Block, settings: A
     settings.MAX_RUNS = 3
     with pytest.raises(SpecError, match="The grid has 4 runs; the limit is 3"):
         launch(owner, block)
+
+
+def test_nobody_has_more_runs_waiting_than_the_limit(owner: User, stranger: User, block: Block, settings: Any) -> None:
+    settings.MAX_WAITING = 6
+    launch(owner, block)
+    with pytest.raises(SpecError, match="4 new runs and the 4 of yours that wait or run are more than the 6"):
+        launch(owner, {**block, "rounds": 9})
+    assert (Study.objects.count(), Run.objects.count()) == (1, 4)
+    launch(stranger, {**block, "rounds": 9})
+
+
+def test_runs_that_are_shared_or_done_take_no_room(owner: User, block: Block, settings: Any) -> None:
+    settings.MAX_WAITING = 4
+    launch(owner, block)
+    launch(owner, block)
+    Run.objects.update(state=RunState.DONE)
+    launch(owner, {**block, "rounds": 9})
+    with pytest.raises(SpecError, match="Narrow an axis"):
+        study_plan(owner=owner, blocks=[{**block, "rounds": 10}])
+
+
+def test_a_study_keeps_its_text_and_what_it_varies(owner: User, block: Block) -> None:
+    first = launch(owner, block)
+    second = launch(owner, block, source="name: x  # mine\0", parent=first)
+    assert (second.source, second.parent) == ("name: x  # mine\N{REPLACEMENT CHARACTER}", first)
+    first.delete()
+    second.refresh_from_db()
+    assert second.parent is None
 
 
 def test_a_viewer_may_not_launch(viewer: User, block: Block) -> None:

@@ -1,0 +1,158 @@
+"""How long a study takes: literal numbers of done runs in, literal seconds out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+
+from experiments.models import Run, RunState, User, Worker
+from experiments.selectors.pace import measured_runs
+from experiments.services import calibration
+from experiments.services.estimates import Estimate, cells_of
+from experiments.services.speeds import Speeds
+from experiments.services.studies import study_plan
+from tests.experiments import lab
+from workers.spec import RunSpec, expand, parse_run
+
+ROUNDS = 2
+STEPS = 3 * 15
+"""Digits has 1,437 samples: three clients have 479 each, 15 batches of 32."""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("TRIBUTARY_HOME", str(tmp_path))
+    cache.clear()
+    yield tmp_path
+    cache.clear()
+
+
+def finished(run: Run, *, step: float = 0.01, **more: float) -> Run:
+    """Took 30 s, of which each of its two rounds: `step` seconds a local step, and one second besides."""
+    train = step * STEPS
+    metrics = {"seconds": train + 1, "seconds_train": train, "local_steps": STEPS, "bytes_up": 7800, "bytes_down": 7800}
+    return lab.record(run, {name: [0.0, value, value] for name, value in {**metrics, **more}.items()})
+
+
+def measured(owner: User, *steps: float, **changes: Any) -> None:
+    study = lab.launched(owner, "Before", strategy={"name": "fedavg"}, seeds=len(steps), **changes)
+    for run, step in zip(lab.runs_in_order(study), steps, strict=True):
+        finished(run, step=step)
+
+
+def spec(**changes: Any) -> RunSpec:
+    base = {key: value for key, value in lab.BLOCK.items() if key != "seeds"}
+    return parse_run({**base, "strategy": {"name": "fedavg"}, **changes})
+
+
+def speeds() -> Speeds:
+    return Speeds(measured_runs(datasets=["digits"], models=["logistic"], strategies=["fedavg"]))
+
+
+def estimate(owner: User, **changes: Any) -> Estimate:
+    return study_plan(
+        owner=owner, blocks=[{**lab.BLOCK, "strategy": {"name": "fedavg"}, "seeds": [99], **changes}]
+    ).estimate
+
+
+def test_runs_like_these_foretell_their_time(owner: User) -> None:
+    """A run: 90 steps of 0.01 s, 2 s besides, and 27.1 s outside of its rounds; minus 15 and plus 20 per cent."""
+    measured(owner, 0.01)
+    found = estimate(owner)
+    assert (found.basis, found.workers) == ("measured", 0)
+    assert found.low_seconds == pytest.approx(0.85 * 30, abs=0.06)
+    assert found.high_seconds == pytest.approx(1.2 * 30, abs=0.06)
+
+
+def test_twice_the_rounds_are_twice_the_rounds_time(owner: User) -> None:
+    measured(owner, 0.01)
+    assert estimate(owner, rounds=2 * ROUNDS).high_seconds == pytest.approx(1.2 * (30 + 2.9), abs=0.06)
+
+
+def test_the_range_is_from_the_quicker_to_the_slower_runs(owner: User) -> None:
+    measured(owner, 0.01, 0.02, 0.03)
+    _, step = speeds().step(spec())
+    assert (step.low, step.high) == (pytest.approx(0.01), pytest.approx(0.03))
+
+
+def test_the_closest_runs_speak(owner: User) -> None:
+    measured(owner, 0.01)
+    measured(owner, 0.05, local={"batch_size": 64})
+    found = speeds()
+    assert found.step(spec())[1].high == pytest.approx(0.01)
+    assert found.step(spec(local={"batch_size": 64}))[1].high == pytest.approx(0.05)
+
+
+def test_another_batch_size_costs_between_as_much_a_step_and_as_much_a_sample(owner: User) -> None:
+    measured(owner, 0.01)
+    _, step = speeds().step(spec(local={"batch_size": 128}))
+    assert (step.low, step.high) == (pytest.approx(0.01), pytest.approx(0.04))
+
+
+def test_workers_share_the_runs_but_no_run_is_cut_in_two(owner: User, worker: Worker) -> None:
+    from experiments.services.fleet import worker_enlist
+
+    worker_enlist(name="worker-2@lab", host="lab", device="cpu", threads=1)
+    measured(owner, 0.01)
+    one, four = estimate(owner), estimate(owner, seeds=[90, 91, 92, 93])
+    assert (one.workers, four.workers) == (2, 2)
+    assert one.high_seconds == pytest.approx(36, abs=0.1)
+    assert four.high_seconds == pytest.approx(72, abs=0.1)
+
+
+def test_a_study_for_gpus_counts_only_workers_that_have_one(owner: User, worker: Worker) -> None:
+    block = {**lab.BLOCK, "seeds": [99]}
+    assert study_plan(owner=owner, blocks=[block], requires="gpu").estimate.workers == 0
+    assert study_plan(owner=owner, blocks=[block]).estimate.workers == 1
+
+
+def test_what_exists_already_costs_nothing(owner: User) -> None:
+    lab.launched(owner)
+    plan = study_plan(owner=owner, blocks=[lab.BLOCK])
+    assert (plan.reused, plan.estimate.low_seconds, plan.estimate.high_seconds) == (6, 0, 0)
+
+
+def test_bytes_are_the_models_way_down_and_up(owner: User) -> None:
+    """Logistic has 650 values of 4 bytes; 3 clients, 2 rounds, 1 run."""
+    block = {**lab.BLOCK, "strategy": {"name": "fedavg"}, "seeds": [99]}
+    assert study_plan(owner=owner, blocks=[block]).bytes == 650 * 4 * 2 * 3 * 2
+
+
+def test_a_strategy_that_sends_more_is_known_by_its_runs(owner: User) -> None:
+    study = lab.launched(owner, strategy={"name": "scaffold"}, seeds=1)
+    finished(lab.runs_in_order(study)[0], bytes_up=15600, bytes_down=15600)
+    block = {**lab.BLOCK, "strategy": {"name": "scaffold"}, "seeds": [99]}
+    assert study_plan(owner=owner, blocks=[block]).bytes == 2 * 650 * 4 * 2 * 3 * 2
+
+
+def test_nothing_alike_is_a_guess_until_it_is_tried(owner: User, home: Path) -> None:
+    block = {**lab.BLOCK, "seeds": [99]}
+    assert study_plan(owner=owner, blocks=[block]).estimate.basis == "guessed"
+    tried = study_plan(owner=owner, blocks=[block], calibrate=True).estimate
+    assert tried.basis == "calibrated"
+    assert 0 < tried.low_seconds < tried.high_seconds
+    assert len(list((home / "pace").glob("*.json"))) == 1
+    assert study_plan(owner=owner, blocks=[{**block, "rounds": 5}]).estimate.basis == "calibrated"
+
+
+def test_where_nothing_can_be_tried_the_guess_stays(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration.sys, "executable", "/bin/false")
+    block = {**lab.BLOCK, "model": {"name": "mlp-50"}, "seeds": [99]}
+    assert study_plan(owner=owner, blocks=[block], calibrate=True).estimate.basis == "guessed"
+
+
+def test_a_run_of_a_component_that_is_gone_is_no_witness(owner: User) -> None:
+    measured(owner, 0.01)
+    run = Run.objects.get(state=RunState.DONE)
+    run.spec["partition"] = {"name": "gone"}
+    run.save()
+    assert speeds().all == []
+
+
+def test_cells_are_counted_once_for_all_their_seeds() -> None:
+    cells = cells_of(expand([lab.BLOCK]).runs)
+    assert [(each.strategy.name, count) for each, count in cells] == [("fedprox", 3), ("fedavg", 3)]

@@ -1,0 +1,33 @@
+"""A trial on made data: some seconds, one number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workers.calibrate import answer, trial_spec
+from workers.spec import parse_run
+
+SPEC: dict[str, Any] = {
+    "dataset": {"name": "digits"},
+    "model": {"name": "mlp-50"},
+    "strategy": {"name": "fedprox"},
+    "cohort": 4,
+    "local": {"epochs": 7, "batch_size": 8, "optimizer": {"name": "adam"}},
+}
+
+
+def test_a_trial_has_the_same_model_and_batches_on_a_few_clients_with_made_data() -> None:
+    trial = trial_spec(parse_run(SPEC))
+    assert (trial.dataset.name, trial.dataset_facts.shape, trial.dataset_facts.classes) == ("blobs", (1, 8, 8), 10)
+    assert (trial.model.name, trial.local.optimizer.name, trial.local.batch_size) == ("mlp-50", "adam", 8)
+    assert (trial.clients, trial.dataset_facts.train, trial.local.epochs) == (4, 96, 1)
+
+
+def test_a_large_model_is_tried_with_few_steps() -> None:
+    trial = trial_spec(parse_run({**SPEC, "dataset": {"name": "cifar10"}, "model": {"name": "resnet18"}}))
+    assert (trial.clients, trial.dataset_facts.train, trial.engine) == (2, 16, "sequential")
+
+
+def test_it_answers_each_spec_with_seconds_or_a_reason() -> None:
+    assert 0 < answer(SPEC)["step"] < 1
+    assert answer({**SPEC, "rounds": 0})["error"].startswith("SpecError: ")
