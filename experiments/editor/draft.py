@@ -1,90 +1,86 @@
-"""A study while it is written: as data or as YAML, with every problem, and what it would launch."""
+"""A study while it is written, as form or as YAML: every problem, what it would launch, and how it differs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import yaml
-
-from experiments.editor.order import spec_yaml
+from experiments.editor.difference import Change, differences
+from experiments.editor.fits import Misfits, misfits
+from experiments.editor.notes import notes
+from experiments.editor.source import line_at, lines_of, rewritten, study_from_yaml, yaml_from_study
 from experiments.models import User
-from experiments.services.definition import StudyDefinition, parse_definition
-from experiments.services.studies import study_plan
-from workers.catalog import load_catalog
-from workers.errors import Problem, SpecError, TributaryError
-from workers.spec.yaml import load_yaml
-
-MAX_TEXT = 200_000
+from experiments.services.definition import definition_plan, parse_definition
+from experiments.services.studies import Plan
+from workers.errors import TributaryError
+from workers.spec import count_runs
+from workers.spec.grid import block_problems
 
 
 @dataclass(frozen=True)
 class Draft:
     study: dict[str, Any]
     yaml: str
-    plan: dict[str, Any] | None = None
-    errors: list[dict[str, str]] = field(default_factory=list)
+    plan: Plan | None = None
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[int | None] = field(default_factory=list)
+    misfits: list[Misfits] = field(default_factory=list)
+    notes: list[dict[str, str]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
 
-def study_from_yaml(text: str) -> dict[str, Any]:
-    if len(text) > MAX_TEXT:
-        raise SpecError([Problem("yaml", f"More than {MAX_TEXT:,} characters: launch it over REST instead.")])
-    found = load_yaml(text)
-    refuse_aliases(text)
+@dataclass(frozen=True)
+class Wish:
+    """What the page asks: the study as data or as `text`; `written` is the text that the form started from."""
+
+    study: Mapping[str, Any] | None = None
+    text: str | None = None
+    written: str | None = None
+    like: Mapping[str, Any] | None = None
+    calibrate: bool = False
+
+
+def draft(owner: User, wish: Wish) -> Draft:
+    """Errors are part of the answer, because a draft is allowed to be wrong, or nameless."""
+    found, plan, errors = dict(wish.study or {}), None, []
     try:
-        json.dumps(found, allow_nan=False)
-    except (TypeError, ValueError):
-        raise SpecError([Problem("yaml", "Only text, finite numbers, lists and mappings have a place here.")]) from None
-    if not isinstance(found, Mapping):
-        raise SpecError([Problem("yaml", "A study is a mapping with a name and blocks.")])
-    return dict(found)
-
-
-def refuse_aliases(text: str) -> None:
-    """A short text with aliases can stand for gigabytes once it is written out."""
-    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
-        raise SpecError([Problem("yaml", "Write values out instead of using aliases.")])
-
-
-def yaml_from_study(study: Mapping[str, Any]) -> str:
-    order = [key for key in StudyDefinition.model_fields if study.get(key) not in (None, "", [])]
-    return spec_yaml({key: study[key] for key in order})
-
-
-def draft(*, owner: User, study: Mapping[str, Any] | None = None, text: str | None = None) -> Draft:
-    """From either form. Errors are part of the answer, because a draft is allowed to be wrong, or nameless."""
-    found, written = dict(study or {}), text
-    try:
-        found = study_from_yaml(text) if text is not None else found
-        written = text if text is not None else yaml_from_study(found)
+        found = study_from_yaml(wish.text) if wish.text is not None else found
         definition = parse_definition({"name": "", **found})
-        plan = study_plan(owner=owner, blocks=definition.blocks, reuse=definition.reuse)
+        plan = definition_plan(owner=owner, definition=definition, calibrate=wish.calibrate)
+        errors = [asdict(problem) for problem in plan.missing]
     except TributaryError as error:
-        return Draft(found, written or "", errors=listed(error))
-    return Draft(found, written, plan=asdict(plan))
+        errors = listed(error)
+    blocks = found["blocks"] if isinstance(found.get("blocks"), list) else []
+    text = text_of(wish, found)
+    return Draft(
+        study=found,
+        yaml=text,
+        plan=plan,
+        errors=with_lines(errors, text),
+        runs=[size(block) for block in blocks],
+        misfits=[misfits(block) for block in blocks],
+        notes=[notes(block) for block in blocks],
+        changes=differences(wish.like, found) if wish.like is not None else [],
+    )
 
 
-def listed(error: TributaryError) -> list[dict[str, str]]:
+def text_of(wish: Wish, study: Mapping[str, Any]) -> str:
+    if wish.text is not None:
+        return wish.text
+    return rewritten(wish.written, study) if wish.written else yaml_from_study(study)
+
+
+def listed(error: TributaryError) -> list[dict[str, Any]]:
     return [asdict(problem) for problem in error.errors] or [{"path": "", "message": error.detail}]
 
 
-def first_study() -> dict[str, Any]:
-    """What a new study starts with: the first data set that is there, and the first model that takes it."""
-    catalog = load_catalog()
-    ready = [each for each in catalog.datasets.values() if each.available(each.Params(name=each.name)) is None]
-    dataset = next(iter(sorted(ready, key=lambda each: each.name != "digits")), next(iter(catalog.datasets.values())))
-    facts = dataset.facts(dataset.Params(name=dataset.name))
-    models = [name for name, model in catalog.models.items() if model.fits(facts.shape, facts.classes)]
-    block = {
-        "dataset": {"name": dataset.name},
-        "model": {"name": "mlp-50" if "mlp-50" in models else models[0]},
-        "partition": {"name": "iid"},
-        "strategy": {"name": "fedavg"},
-        "clients": 10,
-        "rounds": 20,
-        "local": {"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.05}},
-        "seeds": [0, 1, 2],
-    }
-    return {"name": "", "description": "", "tags": [], "blocks": [block]}
+def with_lines(errors: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """Each with the line of the YAML at which it stands, if it stands anywhere."""
+    lines = lines_of(text) if errors else {}
+    return [{**each, "line": line_at(lines, each["path"])} for each in errors]
+
+
+def size(block: Any) -> int | None:
+    """How many runs one block has; None where that cannot be said yet."""
+    return None if any(block_problems(block, "")) else count_runs(block)

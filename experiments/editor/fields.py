@@ -29,6 +29,7 @@ BOUNDS = {
     "maximum": "at most {:,.10g}",
     "exclusiveMaximum": "below {:g}",
 }
+KINDS = {"integer": "integer", "number": "number", "boolean": "boolean", "array": "list", "null": "reserved"}
 ALWAYS_SHOWN = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size")
 
 
@@ -103,13 +104,14 @@ def leaf(schema: dict[str, Any], root: dict[str, Any], path: str) -> dict[str, A
 def kind_of(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return "choice"
-    return {"integer": "integer", "number": "number", "boolean": "boolean", "null": "reserved"}.get(
-        schema.get("type", ""), "text"
-    )
+    return KINDS.get(schema.get("type", ""), "text")
 
 
 def range_text(schema: dict[str, Any]) -> str:
     """The bounds in words, so that nobody has to guess them."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None and high < 2**31:
+        return f"{low:g} to {high:,.10g}"
     return ", ".join(text.format(schema[bound]) for bound, text in BOUNDS.items() if schema.get(bound, 2**31) < 2**31)
 
 

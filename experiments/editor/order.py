@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel
 
 from workers.spec import RunSpec
+from workers.spec.yaml import SpecLoader
 
 
 def field_names(model: type[BaseModel]) -> Iterator[str]:
@@ -25,14 +26,35 @@ def places() -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
+def place_of(key: str) -> int:
+    return places().get(key, len(places()))
+
+
 def in_spec_order(value: Any) -> Any:
     if isinstance(value, dict):
-        known = places()
-        ordered = sorted(value.items(), key=lambda item: (known.get(item[0], len(known)), item[0]))
+        ordered = sorted(value.items(), key=lambda item: (place_of(item[0]), item[0]))
         return {key: in_spec_order(each) for key, each in ordered}
     return [in_spec_order(each) for each in value] if isinstance(value, list) else value
 
 
+class SpecDumper(yaml.SafeDumper):
+    """Text that YAML 1.1 or our own rules would read as something else, such as `on` and `1e3`, is quoted."""
+
+    yaml_implicit_resolvers = {
+        start: [
+            *yaml.SafeDumper.yaml_implicit_resolvers.get(start, []),
+            *SpecLoader.yaml_implicit_resolvers.get(start, []),
+        ]
+        for start in {*yaml.SafeDumper.yaml_implicit_resolvers, *SpecLoader.yaml_implicit_resolvers}
+    }
+
+
 def spec_yaml(value: Any) -> str:
-    ordered = in_spec_order(value)
-    return yaml.safe_dump(ordered, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+    return yaml.dump(
+        in_spec_order(value),
+        Dumper=SpecDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=100,
+    )

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from experiments.charts.labels import axis_values
+from experiments.charts.labels import COMPONENTS, axis_title, axis_values
 from experiments.charts.portrait import (
     client_name,
     portrait_description,
@@ -62,9 +62,10 @@ def run_portrait(request: HttpRequest, pk: int) -> JsonResponse:
 def answer(specs: Sequence[RunSpec], chosen: Any) -> JsonResponse:
     if not specs:
         return JsonResponse({"problem": NOTHING_VALID, "options": []})
-    named = dict(zip(titles(specs), specs, strict=True))
+    axes = telling_axes(specs)
+    named = dict(zip(titles(specs, axes), specs, strict=True))
     title = chosen if chosen in named else next(iter(named))
-    options = {"options": list(named), "chosen": title}
+    options = {"options": list(named), "chosen": title, "axes": axes}
     try:
         return JsonResponse({**options, **drawn(named[title])})
     except TributaryError as error:
@@ -96,14 +97,25 @@ def pictures_of(spec: RunSpec, portrait: Portrait) -> dict[str, Any] | None:
     }
 
 
-def titles(specs: Sequence[RunSpec]) -> list[str]:
-    """What tells the federations apart, or the partition's name where there is only one."""
+def telling_axes(specs: Sequence[RunSpec]) -> dict[str, list[str]]:
+    """What varies between the federations, with its value in words for each; empty where that is not enough."""
     cells = {str(place): relevant(spec) for place, spec in enumerate(specs)}
     axes = axis_values(cells)
     axes.pop("seed", None)
-    found = [" · ".join(words[cell] for words in axes.values()) for cell in cells]
-    telling = all(found) and len(set(found)) == len(found)
-    return found if telling else [numbered(place, specs) for place in range(len(specs))]
+    rows = list(zip(*(words.values() for words in axes.values()), strict=True))
+    if len(set(rows)) < len(specs):
+        return {}
+    titled = {axis_title(axis): words for axis, words in axes.items()}
+    return {title: [word.removeprefix(f"{title} ") for word in words.values()] for title, words in titled.items()}
+
+
+def titles(specs: Sequence[RunSpec], axes: dict[str, list[str]]) -> list[str]:
+    """What tells the federations apart, or the partition's name where there is only one."""
+    if not axes:
+        return [numbered(place, specs) for place in range(len(specs))]
+    named = {axis_title(component) for component in COMPONENTS}
+    words = [values if title in named else [f"{title} {value}" for value in values] for title, values in axes.items()]
+    return [" · ".join(each) for each in zip(*words, strict=True)]
 
 
 def numbered(place: int, specs: Sequence[RunSpec]) -> str:

@@ -1,5 +1,6 @@
 // "What the clients hold": asked for when it is first seen, and again when the study in the editor changes.
 import { axis, CONFIG, layout, painted, theme } from "./charts.js";
+import { Picker } from "./picker.js";
 
 const FIELDS = ["dataset", "partition", "feature_noise", "hybrid", "clients", "seed", "seeds"];
 const LARGEST_BUBBLE = 26;
@@ -25,14 +26,13 @@ function plotly(url) {
 class Portrait {
   constructor(panel) {
     this.panel = panel;
-    this.select = panel.querySelector("select");
+    this.picker = new Picker(panel.querySelector(".choice"), () => this.ask());
     this.words = panel.querySelector(".words");
     this.drawing = panel.querySelector(".drawing");
     this.plot = panel.querySelector(".plot");
     this.details = panel.querySelector("details");
     this.posts = "post" in panel.dataset;
     this.asked = 0;
-    this.select.addEventListener("change", () => this.ask());
     this.details.addEventListener("toggle", () => { if (this.details.open && !this.answer) this.ask(); });
     if (this.details.open && !this.posts) this.ask();
   }
@@ -49,7 +49,7 @@ class Portrait {
   }
 
   request() {
-    const of = this.select.value || null;
+    const of = this.picker.value;
     if (!this.posts) return fetch(`${this.panel.dataset.portrait}${of ? `?of=${encodeURIComponent(of)}` : ""}`);
     const token = document.querySelector("meta[name=csrf-token]").content;
     return fetch(this.panel.dataset.portrait, {
@@ -80,9 +80,7 @@ class Portrait {
 
   show(answer) {
     this.answer = answer;
-    this.select.replaceChildren(...answer.options.map((option) => element("option", option)));
-    if (answer.chosen) this.select.value = answer.chosen;
-    this.select.parentElement.hidden = answer.options.length < 2;
+    this.picker.show(answer);
     this.drawing.hidden = !answer.figure;
     if (!answer.figure) { this.say([answer.problem], "plain"); return; }
     this.say(answer.warnings);
@@ -128,7 +126,7 @@ class Portrait {
 }
 
 const portraits = [...document.querySelectorAll("[data-portrait]")].map((panel) => new Portrait(panel));
-const written = document.getElementById("editor-study");
-if (written) portraits.forEach((portrait) => portrait.study(JSON.parse(written.textContent)));
+const written = document.getElementById("editor-start");
+if (written) portraits.forEach((portrait) => portrait.study(JSON.parse(written.textContent).study));
 document.addEventListener("study", (event) => portraits.forEach((portrait) => portrait.study(event.detail)));
 document.addEventListener("theme", () => portraits.forEach((portrait) => portrait.draw()));

@@ -18,7 +18,7 @@ from workers.spec.grid import variants, with_seeds
 
 FIELDS = ("dataset", "partition", "feature_noise", "hybrid", "clients", "seed")
 ANY_METHOD = {"model": {"name": "logistic"}, "strategy": {"name": "fedavg"}}
-MOST_CHOICES = 100
+MOST_CHOICES = 500
 
 
 @dataclass(frozen=True)

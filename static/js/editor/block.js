@@ -1,79 +1,117 @@
-// Draws one block: a row of chips per component, seeds, and inputs for everything else. Each change goes to `changed`.
-import { element, errorList, freshId } from "./dom.js";
-import { askComponent } from "./dialog.js";
-import { parse, read, seedsOf, shown, size, valuesOf, write, writeSeeds } from "./state.js";
+// One block: rows of chips for components and axes, inputs for what has one value. Each change goes to the editor.
+import { element, errorList } from "./dom.js";
+import { Errors } from "./errors.js";
+import { numberFor } from "./numbers.js";
+import { rowFor } from "./rows.js";
+import { isGiven, valuesOf } from "./state.js";
 
-export function drawBlock({ block, index, total, fields, errors, changed, remove }) {
-  const main = fields.filter((field) => field.kind !== "component" && field.main);
-  const rest = fields.filter((field) => field.kind !== "component" && !field.main);
-  const used = rest.some((field) => read(block, field.path) !== undefined || errors.at(field.path).length > 0);
-  const context = { block, errors, changed, fields };
-  return element("section", { class: "panel", "aria-label": `Block ${index + 1}`, "data-block": index },
-    element("header", {}, element("h2", {}, `Block ${index + 1}`), total > 1 ? element("button", { type: "button", class: "button small danger", onclick: remove }, "Remove block") : ""),
-    drawRows(context),
-    element("div", { class: "numbers" }, ...main.map((field) => input(field, context))),
-    element("details", { class: "fold-away", open: used, "data-more": index }, element("summary", {}, "More fields"), element("div", { class: "numbers" }, ...rest.map((field) => input(field, context)))));
-}
+const ALWAYS_ROWS = new Set(["hybrid.method", "hybrid.ratio"]);
+const BEFORE_STRATEGY = "strategy";
+export const SEEDS = { path: "seeds", title: "Seeds", kind: "seeds", options: [] };
 
-// Everything but the inputs, so that new errors can be shown while a person types in one.
-export function drawRows(context) {
-  const { errors, fields } = context;
-  const components = fields.filter((field) => field.kind === "component");
-  const other = errors.other(fields.map((field) => field.path).concat("seeds", "seed"));
-  return element("div", { class: "editor-rows" }, ...components.map((field) => componentRow(field, context)), seedRow(context), other.length ? errorList(other) : "");
-}
+export class BlockView {
+  constructor({ block, index, total, fields, editor }) {
+    Object.assign(this, { block, index, total, fields, editor });
+    this.errors = new Errors([]).block(index);
+    this.notes = {};
+    this.misfits = {};
+    this.entry = null;
+    this.unfolded = new Set();
+    this.axes = new Set();
+    this.draw();
+  }
 
-function row(name, note, values, messages) {
-  return element("div", { class: "row" }, element("div", { class: "name" }, name, note ? element("small", {}, note) : ""), element("div", {}, element("div", { class: "values" }, ...values), messages.length ? errorList(messages) : ""));
-}
+  isRow(field) {
+    return field.kind === "component" || ALWAYS_ROWS.has(field.path) || this.axes.has(field.path) || (field.kind !== "list" && valuesOf(this.block, field.path).length > 1);
+  }
 
-function chip(text, label, wrong, edit, remove) {
-  return element("span", { class: wrong ? "value wrong" : "value" },
-    edit ? element("button", { type: "button", onclick: edit, "aria-label": `Change ${label} ${text}` }, text) : element("button", { type: "button", disabled: true }, text),
-    element("button", { type: "button", class: "remove", onclick: remove, "aria-label": `Remove ${label} ${text}` }, "×"));
-}
+  draw() {
+    const rows = this.ordered(this.fields.filter((field) => this.isRow(field)));
+    const plain = this.fields.filter((field) => !this.isRow(field));
+    const rest = plain.filter((field) => !field.main);
+    const used = rest.filter((field) => isGiven(this.block, field.path)).length;
+    const open = this.details?.open ?? used > 0;
+    this.rows = [...rows, SEEDS].map((field) => rowFor(field, this));
+    this.numbers = plain.filter((field) => field.main).map((field) => numberFor(field, this));
+    this.others = rest.map((field) => numberFor(field, this));
+    this.count = element("span", { class: "muted small", "data-block-runs": "" });
+    this.rest = element("div", { class: "rest" });
+    this.details = element("details", { class: "fold-away", open, "data-more": this.index }, element("summary", {}, "More fields", used ? element("span", { class: "muted small" }, ` ${used} set`) : ""), element("div", { class: "numbers" }, ...this.others.map((each) => each.element)));
+    const made = element("section", { class: "panel", "aria-label": `Block ${this.index + 1}`, "data-block": this.index }, this.header(), element("div", { class: "editor-rows" }, ...this.rows.map((row) => row.element), this.rest), element("div", { class: "numbers" }, ...this.numbers.map((each) => each.element)), this.details);
+    this.element?.replaceWith(made);
+    this.element = made;
+    this.tellRuns(this.runs);
+    this.takeFocus();
+  }
 
-export function componentText(value) {
-  if (typeof value !== "object" || value === null) return shown(value);
-  const parameters = Object.entries(value).filter(([key]) => key !== "name").map(([key, each]) => `${key.replaceAll("_", " ")} ${shown(each)}`);
-  return [value.name ?? "?", ...parameters].join(" · ");
-}
+  header() {
+    const remove = element("button", { type: "button", class: "button small danger", onclick: () => this.editor.removeBlock(this.index) }, "Remove block");
+    const again = element("button", { type: "button", class: "button small", "aria-label": `Duplicate block ${this.index + 1}`, onclick: () => this.editor.addBlock(this.index) }, "Duplicate");
+    return element("header", {}, element("h2", {}, `Block ${this.index + 1}`), this.count, again, this.total > 1 ? remove : "");
+  }
 
-function componentRow(field, { block, errors, changed }) {
-  const values = valuesOf(block, field.path);
-  const put = (next) => { write(block, field.path, next); changed(field.path); };
-  const edit = async (at) => {
-    const value = await askComponent(field, values[at]);
-    if (value) put(at === values.length ? [...values, value] : values.map((each, place) => (place === at ? value : each)));
-  };
-  const chips = values.map((value, at) => chip(componentText(value), field.title, errors.touches(field.path, at, values.length), () => edit(at), () => put(values.filter((_, place) => place !== at))));
-  const add = element("button", { type: "button", class: "add", "data-add": field.path, "aria-label": `Add a value to ${field.title}`, onclick: () => edit(values.length) }, "+ value");
-  return row(field.title, note(field, values), [...chips, add], errors.at(field.path));
-}
+  // Components as people think of them, hybrid sharing before the strategy, then whatever else is an axis.
+  ordered(fields) {
+    const place = (field) => (ALWAYS_ROWS.has(field.path) ? this.fields.findIndex((each) => each.path === BEFORE_STRATEGY) - 0.5 : this.fields.indexOf(field));
+    return fields.sort((one, other) => place(one) - place(other));
+  }
 
-function note(field, values) {
-  if (size(values) > 1) return `${size(values)} values`;
-  return field.options.find((option) => option.name === values[0]?.name)?.hint ?? "";
-}
+  tellRuns(runs) {
+    this.runs = runs;
+    this.count.textContent = this.total > 1 && Number.isInteger(runs) ? `${runs.toLocaleString("en")} run${runs === 1 ? "" : "s"}` : "";
+  }
 
-function seedRow({ block, errors, changed }) {
-  const seeds = seedsOf(block);
-  const put = (next) => { writeSeeds(block, next); changed("seeds"); };
-  const chips = seeds.map((seed, at) => chip(shown(seed), "seed", errors.touches("seeds", at, 2), null, () => put(seeds.filter((_, place) => place !== at))));
-  const next = seeds.reduce((most, seed) => (Number.isInteger(seed) && seed >= most ? seed + 1 : most), 0);
-  const add = element("button", { type: "button", class: "add", "data-add": "seeds", "aria-label": `Add seed ${next}`, onclick: () => put([...seeds, next]) }, "+ value");
-  return row("Seeds", "mean ± std over these", [...chips, add], [...errors.at("seeds"), ...errors.at("seed")]);
-}
+  // A value came or went: a field may become a row or stop being one, so the block is drawn anew and the focus given back.
+  changed(path) {
+    const held = document.activeElement?.closest("[data-number]")?.dataset.number;
+    if (valuesOf(this.block, path).length > 1) this.axes.delete(path);
+    this.draw();
+    if (held && held !== path) this.element.querySelector(`[data-number="${held}"] [data-path]`)?.focus();
+    else if (!this.element.contains(document.activeElement)) this.focusAdd(path);
+    this.editor.check();
+  }
 
-function input(field, { block, errors, changed }) {
-  const id = freshId("field");
-  const value = read(block, field.path);
-  const messages = errors.at(field.path);
-  const made = element("input", {
-    id, autocomplete: "off", "data-path": field.path, value: value === undefined ? "" : shown(value, field),
-    placeholder: shown(field.default, field), "aria-invalid": messages.length > 0, "aria-describedby": `${id}-note`,
-    oninput: () => { write(block, field.path, parse(made.value, field)); changed(null); },
-  });
-  const words = [field.description, field.options.length ? field.options.join(" | ") : field.range].filter(Boolean).join(" ").replaceAll("`", "");
-  return element("div", {}, element("label", { for: id }, field.title), made, element("small", { id: `${id}-note` }, words), element("div", { "data-errors-of": field.path }, messages.length ? errorList(messages) : ""));
+  typed() {
+    this.editor.check();
+  }
+
+  // After the click that left the field has found its target, and not while another value is being typed.
+  settled(path) {
+    setTimeout(() => { if (this.element.isConnected && !this.entry && !document.querySelector("dialog[open]")) this.changed(path); }, 200);
+  }
+
+  makeAxis(field) {
+    this.axes.add(field.path);
+    this.entry = field.kind === "choice" || field.kind === "boolean" ? null : { path: field.path, at: null };
+    this.draw();
+    if (!this.entry) this.focusAdd(field.path);
+  }
+
+  redrawRow(path) {
+    const at = this.rows.findIndex((row) => row.path === path);
+    const fresh = rowFor([...this.fields, SEEDS].find((field) => field.path === path), this);
+    this.rows[at].element.replaceWith(fresh.element);
+    this.rows[at] = fresh;
+    this.takeFocus();
+  }
+
+  takeFocus() {
+    this.focusLater?.focus();
+    this.focusLater?.select();
+    this.focusLater = null;
+  }
+
+  focusAdd(path) {
+    (this.element.querySelector(`[data-add="${path}"]`) ?? this.element.querySelector(`[data-number="${path}"] [data-path]`))?.focus();
+  }
+
+  refresh({ errors, notes, misfits, runs }) {
+    Object.assign(this, { errors, notes: notes ?? {}, misfits: misfits ?? {} });
+    for (const each of [...this.rows, ...this.numbers, ...this.others]) each.refresh();
+    const known = this.fields.map((field) => field.path).concat("seeds", "seed");
+    const other = errors.other(known);
+    this.rest.replaceChildren(...(other.length ? [errorList(other)] : []));
+    if (this.fields.some((field) => !field.main && field.kind !== "component" && errors.at(field.path).length)) this.details.open = true;
+    this.tellRuns(runs);
+  }
 }

@@ -1,4 +1,6 @@
 // The server's problems, by the path at which the person wrote: "blocks.0.strategy.1.mu".
+const ABOVE = new Set(["name", "description", "tags"]);
+
 export class Errors {
   constructor(list) {
     this.list = list;
@@ -14,7 +16,7 @@ export class Errors {
   }
 
   outside() {
-    return this.list.filter(({ path }) => !/^blocks\.\d+/.test(path) && path !== "name" && path !== "tags")
+    return this.list.filter(({ path }) => !/^blocks\.\d+/.test(path) && !ABOVE.has(path))
       .map(({ path, message }) => (path && path !== "yaml" && path !== "blocks" ? `${path}: ${message}` : message));
   }
 }

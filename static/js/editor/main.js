@@ -1,45 +1,197 @@
-// The grid editor: one state, drawn as a form or as YAML. The server checks every draft; nothing is judged here.
-import { drawBlock, drawRows } from "./block.js";
-import { element, errorList } from "./dom.js";
+// The grid editor: one study, seen as a form, as YAML or as the table of its runs. The server checks every draft.
+import { BlockView } from "./block.js";
+import { element } from "./dom.js";
 import { Errors } from "./errors.js";
 import { copy, load } from "./state.js";
+import { changeList, count, launchWords, lines, shape } from "./summary.js";
+import { YamlView } from "./yaml.js";
 
-const PAUSE = 250;
+const PAUSE = 200;
 const root = document.getElementById("editor");
-const find = (selector) => root.querySelector(selector) ?? document.querySelector(selector);
+const find = (selector) => document.querySelector(selector);
 const fields = load("editor-fields");
-const text = find("#yaml");
+const { like, ...start } = load("editor-start");
 const button = find("[data-launch-button]");
+const OPTIONS = { reuse: true, shuffle: false, priority: 0, requires: "cpu" };
 
-let study = load("editor-study");
-let errors = new Errors([]);
-let timer = null;
-let asked = 0;
-let tab = "form";
+class Editor {
+  constructor() {
+    this.study = start.study;
+    this.written = start.text;
+    this.errors = new Errors([]);
+    this.tab = "form";
+    this.asked = 0;
+    this.page = 1;
+    this.yaml = new YamlView(document, (uploaded) => { if (uploaded && this.tab !== "yaml") this.view("yaml"); this.check(); });
+    this.yaml.value = start.text;
+    this.listen();
+    this.draw();
+    this.ask();
+  }
 
-function draw() {
-  const open = new Set([...document.querySelectorAll("[data-more][open]")].map((each) => each.dataset.more));
-  const blocks = Array.isArray(study.blocks) ? study.blocks : [];
-  find("#blocks").replaceChildren(...blocks.map((block, index) => drawBlock({
-    block, index, total: blocks.length, fields, errors: errors.block(index), changed,
-    remove: () => { study.blocks.splice(index, 1); changed(null, true); },
-  })));
-  for (const each of document.querySelectorAll("[data-more]")) if (open.has(each.dataset.more)) each.open = true;
-  if (document.activeElement !== find("#name")) find("#name").value = study.name ?? "";
-  if (document.activeElement !== find("#tags")) find("#tags").value = (study.tags ?? []).join(", ");
-}
+  draw() {
+    const blocks = Array.isArray(this.study.blocks) ? this.study.blocks.filter((block) => block && typeof block === "object") : [];
+    this.blocks = blocks.map((block, index) => new BlockView({ block, index, total: blocks.length, fields, editor: this }));
+    find("#blocks").replaceChildren(...this.blocks.map((block) => block.element));
+    this.fillIn();
+  }
 
-// A change of chips redraws the rows and gives the focus back; typing in an input never redraws under the cursor.
-function changed(path, redraw = path !== null) {
-  const block = document.activeElement?.closest("[data-block]")?.dataset.block ?? 0;
-  if (redraw) draw();
-  if (path) document.querySelector(`[data-block="${block}"] [data-add="${path}"]`)?.focus();
-  check();
-}
+  fillIn() {
+    this.fill("#name", this.study.name ?? "");
+    this.fill("#description", this.study.description ?? "");
+    this.fill("#tags", [this.study.tags ?? []].flat().join(", "));
+    for (const [name, standard] of Object.entries(OPTIONS)) {
+      const control = find(`[data-option=${name}]`);
+      const value = this.study[name] ?? standard;
+      if (control.type === "checkbox") control.checked = value === true;
+      else this.fill(`[data-option=${name}]`, String(value));
+    }
+  }
 
-function check() {
-  clearTimeout(timer);
-  timer = setTimeout(ask, PAUSE);
+  fill(selector, value) {
+    const control = find(selector);
+    if (document.activeElement !== control) control.value = value;
+  }
+
+  addBlock(like = this.study.blocks.length - 1) {
+    this.study.blocks.splice(like + 1, 0, copy(this.study.blocks[like] ?? start.study.blocks[0]));
+    this.draw();
+    find(`[data-block="${like + 1}"] [data-add]`)?.focus();
+    this.check();
+  }
+
+  removeBlock(index) {
+    this.study.blocks.splice(index, 1);
+    this.draw();
+    find("[data-add-block]").focus();
+    this.check();
+  }
+
+  check() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ask(), PAUSE);
+  }
+
+  get body() {
+    return this.tab === "yaml" ? { yaml: this.yaml.value, like } : { study: this.study, written: this.written, like };
+  }
+
+  async ask(calibrate = false) {
+    clearTimeout(this.timer);
+    const turn = ++this.asked;
+    try {
+      const response = await post(root.dataset.draft, { ...this.body, calibrate });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      const answer = await response.json();
+      if (turn === this.asked) this.show(answer, calibrate);
+    } catch {
+      if (turn === this.asked && !calibrate) this.say("…", "The server did not answer; the next change tries again.");
+    }
+  }
+
+  show(answer, calibrated) {
+    if (this.tab === "yaml" && Array.isArray(answer.study.blocks)) this.study = answer.study;
+    if (this.tab === "yaml") { this.written = answer.yaml; this.fillIn(); }
+    else this.yaml.value = this.written = answer.yaml;
+    this.answer = answer;
+    this.errors = new Errors(answer.errors);
+    this.yaml.show(answer.errors);
+    this.showErrors(this.tab === "yaml" ? [] : this.errors.outside());
+    this.summarise(answer, calibrated);
+    if (Object.keys(like).length) find("[data-changes]").replaceChildren(...changeList(answer.changes));
+    if (this.tab === "runs") this.preview();
+    document.dispatchEvent(new CustomEvent("study", { detail: this.study }));
+  }
+
+  showErrors(rest) {
+    find("[data-errors=rest]").replaceChildren(...rest.map((message) => element("li", {}, message)));
+    for (const name of ["name", "description", "tags"]) find(`[data-errors=${name}]`).replaceChildren(...this.errors.at(name).map((message) => element("li", {}, message)));
+    const { notes = [], misfits = [], runs = [] } = this.answer ?? {};
+    if (this.tab !== "yaml") this.blocks.forEach((view, at) => view.refresh({ errors: this.errors.block(at), notes: notes[at], misfits: misfits[at], runs: runs[at] }));
+  }
+
+  // A model nothing is known of is tried out by the server while the person goes on.
+  summarise({ plan, errors }, calibrated) {
+    const blocked = errors.length > 0;
+    const measuring = !blocked && !calibrated && plan?.estimate.basis === "guessed" && plan.runs > plan.reused;
+    if (!plan) this.say(count(errors.length, "problem"), "Nothing is launched before all are solved.");
+    else this.say(count(plan.runs, "run"), blocked ? `${shape(plan)} · ${count(errors.length, "problem")}` : shape(plan), lines(plan, measuring));
+    button.disabled = blocked;
+    button.textContent = plan && !blocked ? launchWords(plan) : "Launch";
+    for (const each of document.querySelectorAll("[data-run-count]")) each.textContent = plan ? ` ${plan.runs.toLocaleString("en")}` : "";
+    if (measuring) this.ask(true);
+  }
+
+  say(big, small, facts = []) {
+    find("[data-runs]").textContent = big;
+    find("[data-cells]").textContent = small;
+    find("[data-facts]").replaceChildren(...facts);
+    if (facts.length === 0) { button.disabled = true; button.textContent = "Launch"; }
+  }
+
+  view(next) {
+    const before = this.tab;
+    this.tab = next;
+    for (const each of document.querySelectorAll("[data-tab]")) each.setAttribute("aria-pressed", String(each.dataset.tab === next));
+    for (const each of document.querySelectorAll("[data-view]")) each.hidden = each.dataset.view !== next;
+    if (before === "yaml" && next !== "yaml") this.draw();
+    if (next === "yaml") this.yaml.number();
+  }
+
+  async preview() {
+    const box = find("[data-preview-table]");
+    const response = await post(root.dataset.preview, { study: this.study, page: this.page }).catch(() => null);
+    if (!response?.ok) { box.replaceChildren(element("p", { class: "muted" }, "The table could not be made now; the next change tries again.")); return; }
+    const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
+    box.replaceChildren(...parsed.body.childNodes);
+    this.page = Number(box.querySelector("[data-page-now]")?.dataset.pageNow ?? 1);
+  }
+
+  // What was typed last counts, so the draft is checked once more before it is launched.
+  async launch() {
+    await this.ask();
+    if (button.disabled) return;
+    const words = button.textContent;
+    button.disabled = true;
+    button.textContent = "Launching…";
+    const response = await post(root.dataset.launch, { study: this.study, yaml: this.yaml.value, like }).catch(() => null);
+    const answer = await response?.json().catch(() => null);
+    if (response?.ok) { location.assign(answer.url); return; }
+    this.refuse(answer?.errors ?? [{ path: "", message: "The server did not answer. Nothing was launched: try again." }]);
+    button.disabled = false;
+    button.textContent = words;
+  }
+
+  refuse(found) {
+    this.errors = new Errors(found);
+    const nameless = this.errors.at("name").length > 0;
+    if (nameless) this.view("form");
+    this.showErrors(this.errors.outside());
+    if (nameless) find("#name").focus();
+  }
+
+  listen() {
+    // What a person typed before this script was there is kept.
+    this.study.name = find("#name").value || this.study.name;
+    for (const name of ["name", "description"]) find(`#${name}`).addEventListener("input", (event) => { this.study[name] = event.target.value; this.check(); });
+    find("#tags").addEventListener("input", (event) => { this.study.tags = event.target.value.split(",").map((tag) => tag.trim()).filter(Boolean); this.check(); });
+    for (const [name, standard] of Object.entries(OPTIONS)) find(`[data-option=${name}]`).addEventListener("input", (event) => this.option(name, standard, event.target));
+    find("[data-add-block]").addEventListener("click", () => this.addBlock());
+    button.addEventListener("click", () => this.launch());
+    for (const each of document.querySelectorAll("[data-tab]")) each.addEventListener("click", () => { this.view(each.dataset.tab); this.ask(); });
+    find("[data-preview-table]").addEventListener("click", (event) => {
+      const page = event.target.closest("[data-page]")?.dataset.page;
+      if (page) { this.page = Number(page); this.preview(); }
+    });
+  }
+
+  option(name, standard, control) {
+    const number = control.value.trim() !== "" && Number.isFinite(Number(control.value)) ? Number(control.value) : control.value;
+    const value = control.type === "checkbox" ? control.checked : typeof standard === "number" ? number : control.value;
+    if (value === standard || value === "") delete this.study[name];
+    else this.study[name] = value;
+    this.check();
+  }
 }
 
 async function post(url, body) {
@@ -47,113 +199,4 @@ async function post(url, body) {
   return fetch(url, { method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": token }, body: JSON.stringify(body) });
 }
 
-async function ask() {
-  const turn = ++asked;
-  const body = tab === "yaml" ? { yaml: text.value } : { study };
-  try {
-    const response = await post(root.dataset.draft, body);
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    const answer = await response.json();
-    if (turn === asked) show(answer);
-  } catch {
-    if (turn === asked) say("…", "The server did not answer; the next change tries again.", "", true);
-  }
-}
-
-function show(answer) {
-  if (tab === "yaml" && answer.study.blocks) study = answer.study;
-  if (tab === "form") text.value = answer.yaml;
-  errors = new Errors(answer.errors);
-  if (tab === "form") showErrors();
-  const beside = tab === "yaml" ? answer.errors.map(({ path, message }) => (path === "yaml" ? message : `${path}: ${message}`)) : errors.outside();
-  find("[data-errors=rest]").replaceChildren(...beside.map((message) => element("li", {}, message)));
-  summarise(answer);
-  document.dispatchEvent(new CustomEvent("study", { detail: study }));
-}
-
-function summarise({ plan, errors: found }) {
-  if (!plan) {
-    say(found.length === 1 ? "1 problem" : `${found.length} problems`, "Nothing is launched before all are solved.", "", true);
-    return;
-  }
-  const seeds = plan.cells ? plan.runs / plan.cells : 0;
-  const cells = `${plan.cells.toLocaleString("en")} cell${plan.cells === 1 ? "" : "s"}`;
-  const shape = Number.isInteger(seeds) ? `${cells} × ${seeds} seed${seeds === 1 ? "" : "s"}` : cells;
-  const fresh = plan.runs - plan.reused;
-  say(`${plan.runs.toLocaleString("en")} run${plan.runs === 1 ? "" : "s"}`, shape, plan.reused ? `${plan.reused.toLocaleString("en")} already there, reused` : "", false);
-  button.textContent = fresh === 0 ? "Launch, all reused" : `Launch ${fresh.toLocaleString("en")} run${fresh === 1 ? "" : "s"}`;
-}
-
-function say(big, small, reused, blocked) {
-  find("[data-runs]").textContent = big;
-  find("[data-cells]").textContent = small;
-  find("[data-reused]").textContent = reused;
-  button.disabled = blocked;
-  if (blocked) button.textContent = "Launch";
-}
-
-// Inputs keep their place and focus: only their messages change. Rows of chips are drawn anew.
-function showErrors() {
-  for (const holder of document.querySelectorAll("[data-errors-of]")) {
-    const index = Number(holder.closest("[data-block]").dataset.block);
-    const messages = errors.block(index).at(holder.dataset.errorsOf);
-    holder.replaceChildren(...(messages.length ? [errorList(messages)] : []));
-    holder.parentElement.querySelector("input").setAttribute("aria-invalid", String(messages.length > 0));
-  }
-  for (const name of ["name", "tags"]) find(`[data-errors=${name}]`).replaceChildren(...errors.at(name).map((message) => element("li", {}, message)));
-  for (const panel of document.querySelectorAll("[data-block]")) redrawRows(panel, Number(panel.dataset.block));
-}
-
-function redrawRows(panel, index) {
-  const rows = panel.querySelector(".editor-rows");
-  const label = rows.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
-  const fresh = drawRows({ block: study.blocks[index], errors: errors.block(index), changed, fields });
-  rows.replaceWith(fresh);
-  if (label) [...fresh.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === label)?.focus();
-}
-
-function view(next) {
-  tab = next;
-  for (const each of document.querySelectorAll("[data-tab]")) each.setAttribute("aria-pressed", String(each.dataset.tab === tab));
-  for (const each of document.querySelectorAll("[data-view]")) each.hidden = each.dataset.view !== tab;
-  if (tab === "form") draw();
-}
-
-// What was typed last counts, so the draft is checked once more before it is launched.
-async function launch() {
-  clearTimeout(timer);
-  await ask();
-  if (button.disabled) return;
-  const words = button.textContent;
-  button.disabled = true;
-  button.textContent = "Launching…";
-  const response = await post(root.dataset.launch, { study }).catch(() => null);
-  const answer = await response?.json().catch(() => null);
-  if (response?.ok) return location.assign(answer.url);
-  refuse(answer?.errors ?? [{ path: "", message: "The server did not answer. Nothing was launched: try again." }]);
-  button.disabled = false;
-  button.textContent = words;
-}
-
-function refuse(found) {
-  errors = new Errors(found);
-  find("[data-errors=rest]").replaceChildren(...errors.outside().map((message) => element("li", {}, message)));
-  const nameless = errors.at("name").length > 0;
-  if (nameless) view("form");
-  if (tab === "form") showErrors();
-  if (nameless) find("#name").focus();
-}
-
-// What a person typed before this script was there is kept.
-study.name = find("#name").value || study.name;
-find("#name").addEventListener("input", (event) => { study.name = event.target.value; check(); });
-find("#tags").addEventListener("input", (event) => {
-  study.tags = event.target.value.split(",").map((tag) => tag.trim()).filter(Boolean);
-  check();
-});
-find("[data-add-block]").addEventListener("click", () => { study.blocks.push(copy(study.blocks.at(-1))); changed(null, true); });
-text.addEventListener("input", check);
-button.addEventListener("click", launch);
-for (const each of document.querySelectorAll("[data-tab]")) each.addEventListener("click", () => { view(each.dataset.tab); ask(); });
-draw();
-ask();
+new Editor();

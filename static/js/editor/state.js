@@ -1,4 +1,6 @@
-// The one state object: {name, description, tags, blocks}, exactly the JSON that is launched and shown as YAML.
+// The one state object: {name, description, tags, blocks, ...}, exactly the JSON that is launched and shown as YAML.
+import { parseRange } from "./ranges.js";
+
 export function load(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
@@ -7,34 +9,45 @@ export function read(block, path) {
   return path.split(".").reduce((value, key) => value?.[key], block);
 }
 
-// A list is an axis. One value is written without a list, none removes the field.
+// A list is an axis. A field that is not given has no values; its default stands in for it.
 export function valuesOf(block, path) {
   const value = read(block, path);
   if (value === undefined) return [];
   return Array.isArray(value) ? value : [value];
 }
 
+export function isGiven(block, path) {
+  return read(block, path) !== undefined;
+}
+
+// One value is written without a list, none removes the field and the mappings that it leaves empty.
 export function write(block, path, values) {
   const keys = path.split(".");
   const last = keys.pop();
-  let parent = block;
+  const parents = [block];
   for (const key of keys) {
+    const parent = parents.at(-1);
     if (typeof parent[key] !== "object" || parent[key] === null || Array.isArray(parent[key])) parent[key] = {};
-    parent = parent[key];
+    parents.push(parent[key]);
   }
-  if (values.length === 0) delete parent[last];
-  else parent[last] = values.length === 1 ? values[0] : values;
+  if (values.length) parents.at(-1)[last] = values.length === 1 && !Array.isArray(values[0]) ? values[0] : values;
+  else delete parents.at(-1)[last];
+  for (let depth = keys.length; depth > 0; depth -= 1) {
+    if (Object.keys(parents[depth]).length === 0) delete parents[depth - 1][keys[depth - 1]];
+  }
 }
 
 export function seedsOf(block) {
   const seeds = block.seeds ?? block.seed ?? 0;
   if (Array.isArray(seeds)) return seeds;
-  return "seeds" in block && Number.isInteger(seeds) ? Array.from({ length: seeds }, (_, index) => index) : [seeds];
+  return "seeds" in block && Number.isInteger(seeds) && seeds <= 10000 ? Array.from({ length: Math.max(0, seeds) }, (_, index) => index) : [seeds];
 }
 
+// The seeds 0 to n-1 are written as their number.
 export function writeSeeds(block, seeds) {
   delete block.seed;
-  block.seeds = seeds;
+  const counted = seeds.length > 0 && seeds.every((seed, index) => seed === index);
+  block.seeds = counted ? seeds.length : seeds;
 }
 
 // How many values an axis has: lists add up, the fields of a mapping multiply.
@@ -48,14 +61,34 @@ export function copy(value) {
   return JSON.parse(JSON.stringify(value));
 }
 
-// What a person typed for a field, as JSON: "10, 20" is an axis; what is not understood stays text for the server to judge.
+export function same(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+// What a person typed for a field, as JSON: "10, 20" and "0..1 by 0.1" are axes; what is not understood stays text for the
+// server to judge.
 export function parse(text, field) {
+  if (field.kind === "list") return parseLists(text);
+  const numeric = field.kind === "integer" || field.kind === "number";
+  const range = numeric ? parseRange(text) : null;
+  if (range?.length) return range;
   return text.split(",").map((part) => part.trim()).filter((part) => part !== "").map((part) => one(part, field));
+}
+
+// A value that is itself a list: [3, 32, 32], [1, 28, 28]
+function parseLists(text) {
+  if (text.trim() === "") return [];
+  try {
+    const found = JSON.parse(`[${text}]`);
+    return found.every(Array.isArray) ? found : [found];
+  } catch {
+    return [text];
+  }
 }
 
 function one(part, field) {
   if (field.nullable && /^(none|all|null)$/i.test(part)) return null;
-  if ((field.kind === "integer" || field.kind === "number") && part !== "" && Number.isFinite(Number(part))) return Number(part);
+  if ((field.kind === "integer" || field.kind === "number") && Number.isFinite(Number(part))) return Number(part);
   if (field.kind === "boolean") return { yes: true, no: false, true: true, false: false }[part.toLowerCase()] ?? part;
   return part;
 }
@@ -64,6 +97,18 @@ export function shown(value, field) {
   if (value === null || value === undefined) return field?.path === "cohort" || field?.path === "clients" ? "all" : "none";
   if (value === true) return "yes";
   if (value === false) return "no";
-  if (Array.isArray(value)) return value.map((each) => shown(each, field)).join(", ");
+  if (Array.isArray(value)) return field?.kind === "list" ? value.map((each) => JSON.stringify(each)).join(", ") : value.map((each) => shown(each, field)).join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+// A long axis by its ends: "0.01, 0.02 … 0.19 (19)".
+function brief(value) {
+  if (!Array.isArray(value) || value.length < 6) return shown(value);
+  return `${shown(value.slice(0, 2))} … ${shown(value.at(-1))} (${value.length})`;
+}
+
+export function componentText(value) {
+  if (typeof value !== "object" || value === null) return shown(value);
+  const parameters = Object.entries(value).filter(([key]) => key !== "name").map(([key, each]) => `${key.replaceAll("_", " ")} ${brief(each)}`);
+  return [value.name ?? "?", ...parameters].join(" · ");
 }

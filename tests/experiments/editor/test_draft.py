@@ -4,36 +4,70 @@ from typing import Any
 
 import pytest
 
-from experiments.editor.draft import draft, first_study, yaml_from_study
-from experiments.editor.order import in_spec_order
+from experiments.editor.draft import Draft, Wish, draft
 from experiments.models import User
 from tests.experiments import lab
 
 STUDY: dict[str, Any] = {"name": "Rivers", "tags": ["water"], "blocks": [lab.BLOCK]}
 
 
-def paths(errors: list[dict[str, str]]) -> list[str]:
-    return [error["path"] for error in errors]
+def drafted(owner: User, study: Any = None, text: str | None = None, **wishes: Any) -> Draft:
+    return draft(owner, Wish(study=study, text=text, **wishes))
+
+
+def counts(found: Draft) -> tuple[int, int, int]:
+    assert found.plan is not None
+    return found.plan.runs, found.plan.cells, found.plan.reused
+
+
+def paths(found: Draft) -> list[str]:
+    return [error["path"] for error in found.errors]
 
 
 def test_it_counts_what_would_be_launched(owner: User) -> None:
-    assert draft(owner=owner, study=STUDY).plan == {"runs": 6, "cells": 2, "reused": 0}
+    assert counts(drafted(owner, STUDY)) == (6, 2, 0)
     lab.launched(owner, seeds=2)
-    assert draft(owner=owner, study=STUDY).plan == {"runs": 6, "cells": 2, "reused": 4}
+    assert counts(drafted(owner, STUDY)) == (6, 2, 4)
+
+
+def test_each_block_has_its_own_count_and_notes(owner: User) -> None:
+    found = drafted(owner, {"name": "", "blocks": [lab.BLOCK, {**lab.BLOCK, "seeds": 5, "rounds": [1, 2]}]})
+    assert found.runs == [6, 20]
+    assert found.notes[0] == {
+        "dataset": "1,437 train · 360 test · 10 classes · no natural clients",
+        "model": "650 parameters",
+    }
 
 
 def test_yaml_and_data_are_the_same_study(owner: User) -> None:
-    text = draft(owner=owner, study=STUDY).yaml
-    again = draft(owner=owner, text=text)
+    text = drafted(owner, STUDY).yaml
+    again = drafted(owner, text=text)
     assert again.study == STUDY
     assert (again.yaml, again.errors) == (text, [])
 
 
-def test_it_lists_every_error_at_the_path_where_it_was_written(owner: User) -> None:
+def test_the_form_keeps_the_comments_of_the_text_it_started_from(owner: User) -> None:
+    written = drafted(owner, STUDY).yaml.replace("rounds: 2", "rounds: 2  # quick")
+    changed = {**STUDY, "blocks": [{**lab.BLOCK, "rounds": 3}]}
+    assert "rounds: 3  # quick" in drafted(owner, changed, written=written).yaml
+
+
+def test_it_lists_every_error_at_the_path_and_the_line_where_it_was_written(owner: User) -> None:
     wrong = {**lab.BLOCK, "strategy": [{"name": "fedavg"}, {"name": "fedprox", "mu": -1}], "rounds": 0, "speed": 1}
-    found = draft(owner=owner, study={"name": "", "blocks": [wrong]})
+    found = drafted(owner, {"name": "x", "blocks": [wrong]})
     assert found.plan is None
-    assert set(paths(found.errors)) == {"blocks.0.strategy.1.mu", "blocks.0.rounds", "blocks.0.speed"}
+    assert set(paths(found)) == {"blocks.0.strategy.1.mu", "blocks.0.rounds", "blocks.0.speed"}
+    lines = {error["path"]: found.yaml.splitlines()[error["line"] - 1] for error in found.errors}
+    assert lines["blocks.0.rounds"].strip() == "rounds: 0"
+    assert "mu: -1" in lines["blocks.0.strategy.1.mu"]
+
+
+def test_data_that_is_not_here_is_an_error_beside_the_counts(owner: User) -> None:
+    found = drafted(owner, {"name": "", "blocks": [{**lab.BLOCK, "dataset": {"name": "mnist"}}]})
+    assert counts(found) == (6, 2, 0)
+    assert [(error["path"], error["message"]) for error in found.errors] == [
+        ("blocks.0.dataset", "mnist is not here yet: fetch or import it on the Data sets page.")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -44,28 +78,32 @@ def test_it_lists_every_error_at_the_path_where_it_was_written(owner: User) -> N
         ("name: x\nblocks: [&a {rounds: 1}, *a]", "Write values out"),
         ("name: x\nblocks: [{rounds: .nan}]", "finite"),
         ("name: x\nblocks: [{rounds: 1}]\ncolour: red", "Unknown field"),
+        ("name: x\nblocks: [{rounds: []}]", "This axis has no values"),
+        ("name: x\nblocks: []", "at least one block"),
         (f"name: {'x' * 200_001}", "More than 200,000 characters"),
     ],
 )
 def test_it_says_what_is_wrong_with_a_text(owner: User, text: str, words: str) -> None:
-    found = draft(owner=owner, text=text)
+    found = drafted(owner, text=text)
     assert found.plan is None
     assert words in " ".join(error["message"] for error in found.errors)
 
 
+@pytest.mark.parametrize("blocks", ["x", 3, None, ["x"], [None], [[{}]], [{"strategy": "fedavg", "seeds": "many"}]])
+def test_blocks_of_any_shape_are_answered_in_words(owner: User, blocks: Any) -> None:
+    found = drafted(owner, {"name": "x", "blocks": blocks})
+    assert found.plan is None
+    assert found.errors
+
+
 def test_a_viewer_gets_no_plan(viewer: User) -> None:
-    found = draft(owner=viewer, study=STUDY)
+    found = drafted(viewer, STUDY)
     assert found.plan is None
     assert "Ask an admin" in found.errors[0]["message"]
 
 
-def test_a_new_study_starts_with_something_that_can_be_launched(owner: User) -> None:
-    assert draft(owner=owner, study=first_study()).plan == {"runs": 3, "cells": 1, "reused": 0}
-
-
-def test_specs_are_written_in_the_order_in_which_people_think() -> None:
-    shuffled = {"seed": 0, "strategy": {"mu": 0.1, "name": "fedprox"}, "dataset": {"name": "digits"}, "rounds": 3}
-    assert list(in_spec_order(shuffled)) == ["dataset", "strategy", "rounds", "seed"]
-    assert yaml_from_study({"blocks": [shuffled], "name": "x", "description": ""}) == (
-        "name: x\nblocks:\n- dataset: {name: digits}\n  strategy: {name: fedprox, mu: 0.1}\n  rounds: 3\n  seed: 0\n"
-    )
+def test_it_tells_what_differs_from_where_it_started(owner: User) -> None:
+    found = drafted(owner, {**STUDY, "blocks": [{**lab.BLOCK, "rounds": 9}]}, like=STUDY)
+    assert [(change.path, change.before, change.after) for change in found.changes] == [
+        ("blocks.0.rounds", ("2",), ("9",))
+    ]

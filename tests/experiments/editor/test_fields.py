@@ -45,6 +45,6 @@ def test_it_has_every_field_of_a_spec_but_reserved_ones_and_the_seed() -> None:
 
 def test_choices_and_bounds_come_from_the_schema() -> None:
     assert field("hybrid.method")["options"] == ["share-disjoint", "unify"]
-    assert field("hybrid.ratio")["range"] == "0 or more, at most 1"
+    assert field("hybrid.ratio")["range"] == "0 to 1"
     assert field("client_dropout")["range"] == "0 or more, below 1"
     assert (field("cohort")["nullable"], field("cohort")["title"]) == (True, "Clients per round")

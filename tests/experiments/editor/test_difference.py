@@ -1,0 +1,67 @@
+""" "Same but ..." in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.editor.difference import Change, differences
+
+BLOCK: dict[str, Any] = {
+    "dataset": {"name": "digits"},
+    "strategy": [{"name": "fedavg"}, {"name": "fedprox", "mu": 0.1}],
+    "rounds": 20,
+    "local": {"batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.01}},
+    "seeds": 3,
+}
+
+
+def changes(**fields: Any) -> list[Change]:
+    return differences({"blocks": [BLOCK]}, {"blocks": [{**BLOCK, **fields}]})
+
+
+def test_nothing_differs_at_first() -> None:
+    assert changes() == []
+    assert changes(seeds=[0, 1, 2]) == []
+
+
+def test_a_changed_value_and_its_path() -> None:
+    assert changes(rounds=50) == [Change("blocks.0.rounds", "Rounds", ("20",), ("50",))]
+
+
+def test_an_axis_tells_only_the_values_that_came_and_went() -> None:
+    assert changes(strategy=[{"name": "fedavg"}, {"name": "scaffold"}, {"name": "fedprox", "mu": [1, 2]}]) == [
+        Change("blocks.0.strategy", "Strategy", ("fedprox · mu 0.1",), ("scaffold", "fedprox · mu 1, 2"))
+    ]
+    assert changes(seeds=5) == [Change("blocks.0.seeds", "Seeds", (), ("3", "4"))]
+
+
+def test_a_field_that_is_not_given_is_its_default() -> None:
+    assert changes(clients=5) == [Change("blocks.0.clients", "Clients", ("default",), ("5",))]
+    without = {key: value for key, value in BLOCK.items() if key != "rounds"}
+    assert differences({"blocks": [BLOCK]}, {"blocks": [without]}) == [
+        Change("blocks.0.rounds", "Rounds", ("20",), ("default",))
+    ]
+
+
+def test_fields_at_depth_have_their_own_line() -> None:
+    local = {"batch_size": 64, "optimizer": {"name": "adam"}}
+    assert changes(local=local) == [
+        Change("blocks.0.local.batch_size", "Batch size", ("32",), ("64",)),
+        Change("blocks.0.local.optimizer", "Optimizer", ("sgd · lr 0.01",), ("adam",)),
+    ]
+
+
+def test_blocks_and_options_come_and_go() -> None:
+    two = {"blocks": [BLOCK, {**BLOCK, "rounds": 1}], "shuffle": True}
+    assert differences({"blocks": [BLOCK]}, two) == [
+        Change("blocks.1", "Block 2", (), ("added",)),
+        Change("shuffle", "Shuffle", ("no",), ("yes",)),
+    ]
+    assert differences(two, {"blocks": [{**BLOCK, "rounds": 3}], "shuffle": True}) == [
+        Change("blocks.0.rounds", "Block 1: Rounds", ("20",), ("3",)),
+        Change("blocks.1", "Block 2", ("removed",), ()),
+    ]
+
+
+def test_what_is_no_study_differs_in_nothing() -> None:
+    assert differences({"blocks": None}, {"blocks": "x"}) == []
