@@ -4,19 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from workers.component import Parameters, Strategy
+from workers.component import Strategy
+from workers.strategies._adaptive_options import AdaptiveParameters
 
 if TYPE_CHECKING:
     from workers.engine.method import Method, MethodContext
 
 
-class FedAdagradParameters(Parameters):
-    server_lr: float = Field(0.1, gt=0)
-    """Server step size."""
+class FedAdagradParameters(AdaptiveParameters):
     beta1: float = Field(0.0, ge=0, lt=1)
     """Decay of the mean of movements."""
-    tau: float = Field(1e-3, gt=0)
-    """Added to the denominator: larger is less adaptive."""
 
 
 class FedAdagrad(Strategy):

@@ -2,23 +2,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from workers.component import Parameters, Strategy
+from workers.component import Strategy
+from workers.strategies._adaptive_options import DecayingParameters
 
 if TYPE_CHECKING:
     from workers.engine.method import Method, MethodContext
-
-
-class FedAdamParameters(Parameters):
-    server_lr: float = Field(0.1, gt=0)
-    """Server step size."""
-    beta1: float = Field(0.9, ge=0, lt=1)
-    """Decay of the mean of movements."""
-    beta2: float = Field(0.99, ge=0, lt=1)
-    """Decay of the mean of squared movements."""
-    tau: float = Field(1e-3, gt=0)
-    """Added to the denominator: larger is less adaptive."""
 
 
 class FedAdam(Strategy):
@@ -32,7 +20,7 @@ class FedAdam(Strategy):
     name = "fedadam"
     label = "FedAdam"
     paper = "Reddi et al.: Adaptive Federated Optimization, ICLR 2021"
-    Params = FedAdamParameters
+    Params = DecayingParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.method import Method
