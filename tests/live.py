@@ -100,3 +100,10 @@ def answers(url: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def eventually(true: Callable[[], bool], seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "It did not happen."
+        time.sleep(0.05)

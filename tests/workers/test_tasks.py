@@ -2,8 +2,6 @@
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -18,7 +16,7 @@ from safetensors.numpy import load_file
 from experiments.models import Metric, Outcome, Role, Round, Run, RunState, User
 from experiments.services.studies import study_launch
 from experiments.services.study_changes import study_cancel, study_pause, study_resume
-from tests.live import LivePlatform
+from tests.live import LivePlatform, eventually
 from workers.engine import simulate
 from workers.engine.records import Result
 from workers.home import checkpoint_folder, home, log_file
@@ -42,13 +40,6 @@ def block(**changes: Any) -> dict[str, Any]:
         "engine": "cohort",
     }
     return {**fields, **changes}
-
-
-def eventually(true: Callable[[], bool], seconds: float = 90) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "It did not happen."
-        time.sleep(0.05)
 
 
 def state_of(run: int) -> str:
