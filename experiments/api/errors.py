@@ -70,7 +70,8 @@ def add_error_handlers(api: NinjaAPI) -> None:
 
     @api.exception_handler(HttpError)
     def other(request: HttpRequest, error: HttpError) -> HttpResponse:
-        return refusal(error.status_code, str(error))
+        unread = str(error) == "Cannot parse request body"
+        return refusal(error.status_code, "The body is not JSON." if unread else str(error))
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, _: Http404) -> HttpResponse:

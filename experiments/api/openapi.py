@@ -12,13 +12,15 @@ Document = dict[str, Any]
 TAGS = {
     "studies": "What a person launches: grids of runs, and what is done with them.",
     "runs": "One resolved spec with one seed each, with its numbers, clients and log.",
+    "presets": "Published studies, and their numbers beside the measured ones.",
     "lab": "The catalog, the workers, the event stream and the audit log.",
     "data": "Data sets, and what the clients of a run hold.",
     "export": "Every number, as tidy rows.",
+    "compare": "Comparisons: the numbers behind every chart, saved views, and links to give away.",
 }
 PROBLEM = {"path": "blocks.0.strategy.mu", "message": "Input should be greater than or equal to 0, got -1."}
 DETAILS: dict[int, str] = {
-    400: "This picture takes longer than 60 s: take fewer clients or samples.",
+    400: "The body is not JSON.",
     401: UNKNOWN,
     403: "Only the study's owner or an admin may do this.",
     404: MISSING,
@@ -39,6 +41,7 @@ IF_NONE_MATCH = {
     "schema": {"type": "string", "examples": ['"0c7f1e5a9b3d2c48"']},
     "required": False,
 }
+REFUSED = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}}
 UNCHANGED = {"description": "What you have is still true.", "headers": ETAG}
 
 
@@ -48,6 +51,8 @@ def explained(document: Document) -> Document:
         for parameter in operation["parameters"]:
             # A parameter's examples are a map in OpenAPI; those of its schema, a list, say the same.
             parameter.pop("examples", None)
+        if "requestBody" in operation:
+            operation["responses"] |= {400: {**REFUSED}, 413: {**REFUSED}}
         for status, response in operation["responses"].items():
             explain_response(int(status), response)
         if method == "get" and answers_json(operation):
@@ -67,7 +72,8 @@ def explain_response(status: int, response: Document) -> None:
         return
     problems = [PROBLEM] if status == 422 else []
     response["description"] = REASONS[status]
-    response["content"]["application/json"]["example"] = {"detail": DETAILS[status], "errors": problems}
+    example = {"detail": DETAILS[status], "errors": problems}
+    response["content"] = {"application/json": {**response["content"]["application/json"], "example": example}}
     if status in HEADERS:
         response["headers"] = HEADERS[status]
 

@@ -12,7 +12,7 @@ Number = float | Literal["NaN", "Infinity", "-Infinity"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 Item = TypeVar("Item")
 REASONS = {
-    400: "What was asked for cannot be made",
+    400: "The body is not JSON, or what was asked for cannot be made",
     401: "Nobody is logged in, or the token is wrong, revoked or expired",
     403: "The person, or the token, may not do this",
     404: "There is no such thing",
