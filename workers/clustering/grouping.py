@@ -32,11 +32,12 @@ def grouped(squares: np.ndarray, *, eps: float | None, min_samples: int, noise: 
     """DBSCAN on squared distances. `eps` None looks for a clear gap; noise is a group of its `own`, or `nearest`."""
     distances = np.sqrt(squares)
     chosen = clear_eps(distances, min_samples) if eps is None else eps
-    labels = dbscan(distances, chosen, min_samples)
+    labels = together(distances) if chosen is None else dbscan(distances, chosen, min_samples)
     found = [tuple(np.flatnonzero(labels == each).tolist()) for each in range(labels.max(initial=NOISE) + 1)]
     lonely = tuple(np.flatnonzero(labels == NOISE).tolist())
     groups = settled(squares, found, lonely, nearest=noise == "nearest")
-    return Grouping(tuple(sorted(groups)), lonely, chosen, tuple(tree_edges(distances).tolist()))
+    reach = widest(distances) if chosen is None else chosen
+    return Grouping(tuple(sorted(groups)), lonely, reach, tuple(tree_edges(distances).tolist()))
 
 
 def tree_edges(distances: np.ndarray) -> np.ndarray:
@@ -52,8 +53,8 @@ def tree_edges(distances: np.ndarray) -> np.ndarray:
     return edges
 
 
-def clear_eps(distances: np.ndarray, min_samples: int) -> float:
-    """The middle of the clearest gap between the tree's edges that leaves two groups or more; otherwise everything.
+def clear_eps(distances: np.ndarray, min_samples: int) -> float | None:
+    """The middle of the clearest gap between the tree's edges that leaves two groups or more; None without one.
 
     A gap that cuts off single clients only, as an unusually large one is, makes no groups.
     """
@@ -68,7 +69,17 @@ def clear_eps(distances: np.ndarray, min_samples: int) -> float:
         eps = float(longer[at] + shorter[at]) / 2
         if dbscan(distances, eps, min_samples).max(initial=NOISE) > 0:
             return eps
-    return float(distances[np.isfinite(distances)].max(initial=0.0))
+    return None
+
+
+def together(distances: np.ndarray) -> np.ndarray:
+    """Labels of one group of all, but for those that diverged."""
+    near = np.isfinite(distances).sum(1)
+    return np.where(near >= min(2, len(distances)), 0, NOISE)
+
+
+def widest(distances: np.ndarray) -> float:
+    return float(distances[np.isfinite(distances)].max())
 
 
 def dbscan(distances: np.ndarray, eps: float, min_samples: int) -> np.ndarray:

@@ -57,7 +57,7 @@ class Athena(Clustered):
     def tasks_of(self, group: int, members: Sequence[int]) -> list[str]:
         return [f"{group}/{each}" for each in self.classes_of(members)]
 
-    def open(self, group: int, members: Sequence[int]) -> list[str]:
+    def unfinished(self, group: int, members: Sequence[int]) -> list[str]:
         tasks = self.tasks_of(group, members)
         if not self.freeze:
             return tasks

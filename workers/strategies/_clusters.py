@@ -95,13 +95,15 @@ class Clustered(Averaging):
         config[ROUND] = server_round
         store, contents = by_task(self.sent), {}
         for at, members in enumerate(self.groups(server_round)):
-            records = {task_record(task): record_of(store.get(task, self.initial)) for task in self.open(at, members)}
+            records = {
+                task_record(task): record_of(store.get(task, self.initial)) for task in self.unfinished(at, members)
+            }
             content = RecordDict({**records, CONFIG: config})
             contents.update(dict.fromkeys(members, content) if records else {})
         nodes = [(node, grid.client(node)) for node in grid.get_node_ids()]  # type: ignore[attr-defined]
         return [Message(contents[client], node, MessageType.TRAIN) for node, client in nodes if client in contents]
 
-    def open(self, group: int, members: Sequence[int]) -> list[str]:
+    def unfinished(self, group: int, members: Sequence[int]) -> list[str]:
         """Those of the group's tasks that are still trained."""
         return self.tasks_of(group, members)
 

@@ -39,6 +39,7 @@ def test_many_groups_at_one_gap() -> None:
 
 
 def test_edges_that_differ_by_less_than_twice_part_nobody() -> None:
+    assert clear_eps(np.sqrt(on_a_line(0, 1, 2, 3.9, 4.9)), 2) is None
     assert groups(0, 1, 2, 3.9, 4.9) == [[0, 1, 2, 3, 4]]
 
 
@@ -101,7 +102,13 @@ def test_where_all_diverged_all_are_alone() -> None:
 
 
 def test_one_client_is_one_group() -> None:
-    assert groups(3) == [[0]]
+    found = grouped(on_a_line(3), eps=None, min_samples=2, noise="own")
+
+    assert (found.groups, found.noise, found.edges) == (((0,),), (), ())
+
+
+def test_few_clients_without_a_gap_are_one_group_however_many_a_core_needs() -> None:
+    assert groups(0, 1, 2, min_samples=5) == [[0, 1, 2]]
 
 
 def test_the_nearest_group_is_that_of_the_nearest_mean() -> None:
