@@ -118,9 +118,7 @@ def study(request: HttpRequest, study: Id) -> Any:
     return detail(found(study))
 
 
-@router.patch(
-    "/{study}", response={200: StudyDetail, **refusals(403, 404)}, summary="Rename, tag, prioritise"
-)
+@router.patch("/{study}", response={200: StudyDetail, **refusals(403, 404)}, summary="Rename, tag, prioritise")
 def change(request: HttpRequest, study: Id, change: StudyChange) -> Any:
     """Fields that are not sent stay as they are."""
     one, actor, given = found(study), person(request), change.model_dump(exclude_unset=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from experiments.models import Membership, Run, RunState, Study, User
+from experiments.services.audit import audit_record
 from experiments.services.bell import ring_after_commit
 from experiments.services.locks import Lock, lock_in_transaction
 from experiments.services.rights import require_launch
@@ -50,6 +51,7 @@ def runs_cancel(*, runs: Iterable[int], actor: User) -> Outcome:
         others = Membership.objects.filter(run__in=found, study__cancelled=False).exclude(study__owner=actor)
         allowed = refuse(found, set() if actor.is_lab_admin else held(others) | strange(found, actor), FOREIGN, outcome)
         outcome.done = cancel_runs(allowed)
+        audit_record(actor=actor, action="run.cancel", subject=f"{outcome.done} runs", runs=allowed)
     return outcome
 
 

@@ -12,7 +12,6 @@ from experiments.services.studies import Plan, study_launch, study_plan
 from workers.errors import Problem, SpecError
 from workers.spec.runspec import problems_of
 
-
 EXAMPLE: dict[str, Any] = {
     "name": "FedProx against FedAvg",
     "description": "Does the proximal term help on skewed labels?",

@@ -12,6 +12,7 @@ from django.db import transaction
 
 from experiments.live.notify import notify_states, notify_study
 from experiments.models import Device, Membership, Run, RunState, Study, User
+from experiments.services.audit import audit_record
 from experiments.services.bell import ring_after_commit
 from experiments.services.data_here import missing_data
 from experiments.services.estimates import (
@@ -125,6 +126,9 @@ def study_launch(
         made = make_runs(new, shared=reuse)
         enrol(study, grid, held, made, shuffle)
         notify_study(study.pk, "launched")
+        audit_record(
+            actor=owner, action="study.launch", subject=f"study {study.pk}", name=study.name, runs=len(grid.runs)
+        )
         ring_after_commit(new=len(made))
     return study
 

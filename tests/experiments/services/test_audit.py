@@ -1,0 +1,70 @@
+"""Launches, cancels, deletions, people and tokens leave an entry, and what is refused leaves none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from experiments.models import AuditEntry, Study, User
+from experiments.services.bulk import runs_cancel
+from experiments.services.errors import NotAllowedError
+from experiments.services.people import user_create
+from experiments.services.runs import run_cancel
+from experiments.services.study_changes import study_cancel, study_delete
+from tests.experiments import lab
+
+Told = tuple[str, str, str, dict[str, Any]]
+
+
+def told() -> Told:
+    """The latest entry."""
+    entry = AuditEntry.objects.latest("id")
+    return entry.actor_name, entry.action, entry.subject, entry.detail
+
+
+def test_a_launch(owner: User) -> None:
+    study = lab.launched(owner)
+    assert told() == ("owner", "study.launch", f"study {study.pk}", {"name": "Two strategies", "runs": 6})
+
+
+def test_cancelling_a_study(owner: User, admin: User) -> None:
+    study = lab.launched(owner)
+    study_cancel(study=study, actor=admin)
+    assert told() == ("boss", "study.cancel", f"study {study.pk}", {"name": "Two strategies", "runs": 6})
+
+
+def test_deleting_a_study(owner: User) -> None:
+    study = lab.launched(owner)
+    number = study.pk
+    study_delete(study=study, actor=owner)
+    assert told() == ("owner", "study.delete", f"study {number}", {"name": "Two strategies", "runs": 6})
+
+
+def test_cancelling_runs_one_by_one_and_many_at_once(owner: User) -> None:
+    first, second, third, *_ = lab.runs_in_order(lab.launched(owner))
+    run_cancel(run=first, actor=owner)
+    assert told() == ("owner", "run.cancel", f"run {first.pk}", {})
+    runs_cancel(runs=[second.pk, third.pk], actor=owner)
+    assert told() == ("owner", "run.cancel", "2 runs", {"runs": [second.pk, third.pk]})
+
+
+def test_a_new_person(db: None) -> None:
+    user_create(name="mira", role="viewer")
+    assert told() == ("", "user.create", "user mira", {"role": "viewer"})
+
+
+def test_an_entry_outlives_the_person(owner: User) -> None:
+    user, _ = user_create(name="mira", role="member")
+    study_delete(study=lab.launched(user), actor=user)
+    user.delete()
+    assert told()[0] == "mira"
+
+
+@pytest.mark.parametrize("deed", [study_cancel, study_delete])
+def test_what_is_refused_leaves_none(owner: User, stranger: User, deed: Callable[..., Any]) -> None:
+    study: Study = lab.launched(owner)
+    with pytest.raises(NotAllowedError):
+        deed(study=study, actor=stranger)
+    assert told()[1] == "study.launch"
