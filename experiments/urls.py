@@ -4,6 +4,7 @@ from django.urls import path
 from experiments.views import (
     actions,
     audit,
+    catalog,
     datasets,
     editor,
     fleet,
@@ -54,6 +55,7 @@ urlpatterns = [
     path("presets", presets.preset_list, name="presets"),
     path("presets/<slug:name>", presets.preset_page, name="preset"),
     path("presets/<slug:name>/launch", presets.preset_launching, name="preset-launch"),
+    path("catalog", catalog.catalog_page, name="catalog"),
     path("data-sets", datasets.datasets, name="datasets"),
     path("data-sets/npz/upload", datasets.dataset_upload, name="dataset-upload"),
     path("data-sets/<slug:name>/look", datasets.dataset_look, name="dataset-look"),
