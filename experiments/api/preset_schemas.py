@@ -8,7 +8,7 @@ from pydantic import Field
 
 from experiments.api.schemas import Answer, Id, described
 
-SCALE = {"note": "UCI HAR only; 3 seeds of 20.", "runs": 9, "cells": 3, "blocks": [{"dataset": {"name": "uci-har"}}]}
+SCALE = {"note": "UCI HAR only; 3 seeds of 20.", "runs": 9, "blocks": [{"dataset": {"name": "uci-har"}}]}
 
 
 class ScaleAnswer(Answer):
@@ -18,8 +18,6 @@ class ScaleAnswer(Answer):
     """What was cut, or that nothing was."""
     runs: int
     """How many runs it has."""
-    cells: int
-    """How many cells."""
     blocks: list[dict[str, Any]]
     """Its grid."""
 

@@ -17,8 +17,7 @@ from experiments.models import Study
 from experiments.presets.comparison import Row
 from experiments.presets.preset import Preset, ScaleName, presets
 from experiments.selectors.presets import comparison, launches_of
-from experiments.services.presets import absent_data, data_of, preset_launch
-from workers.spec import expand
+from experiments.services.presets import absent_data, data_of, preset_launch, runs_as_published
 
 router = Router(tags=["presets"])
 Name = Annotated[str, Path(max_length=100, description="A preset's name.", examples=["iaisy-2024"])]
@@ -85,8 +84,7 @@ def preset_answer(preset: Preset) -> dict[str, Any]:
 
 
 def scale_answer(preset: Preset, scale: ScaleName) -> dict[str, Any]:
-    grid = expand(preset.scales[scale].blocks)
-    return {**preset.scales[scale].model_dump(), "runs": len(grid.runs), "cells": grid.cells}
+    return {**preset.scales[scale].model_dump(), "runs": runs_as_published(preset, scale)}
 
 
 def row_answer(row: Row) -> dict[str, Any]:

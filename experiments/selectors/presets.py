@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from django.db import connection
 
 from experiments.models import Run, RunState, Study
 from experiments.presets.comparison import MeasuredCell, Row, compare
-from experiments.presets.preset import OneRun, Preset, presets
+from experiments.presets.preset import OneRun, Preset
 from experiments.presets.readings import Curves
 from experiments.presets.savings import BYTES, DETECTORS
 from experiments.services.data_here import not_here
-from experiments.services.presets import absent_data
+from experiments.services.presets import absent_data, launchable
 from workers.spec import expand
 
 CURVES = """
@@ -30,15 +29,14 @@ def launches_of(preset: Preset) -> list[Study]:
     return list(found.order_by("-pk"))
 
 
-@cache
-def full_specs(name: str) -> list[dict[str, Any]]:
-    """One resolved spec for each cell of the full scale."""
-    cells = {run.cell: run.spec for run in expand(presets()[name].scales["full"].blocks).runs}
-    return [spec.model_dump(mode="json") for spec in cells.values()]
+def full_specs(preset: Preset) -> list[dict[str, Any]]:
+    """One resolved spec for each cell of the full scale, as far as the data here can fill it."""
+    runs = expand(blocks).runs if (blocks := launchable(preset, "full").blocks) else ()
+    return [spec.model_dump(mode="json") for spec in {run.cell: run.spec for run in runs}.values()]
 
 
 def comparison(*, preset: Preset, study: Study) -> list[Row]:
-    return compare(preset, measured_cells(study, metrics_of(preset)), full_specs(preset.name), why_absent)
+    return compare(preset, measured_cells(study, metrics_of(preset)), full_specs(preset), why_absent)
 
 
 def why_absent(match: Mapping[str, Any]) -> str | None:

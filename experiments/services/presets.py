@@ -13,16 +13,18 @@ from experiments.services.rights import require_launch
 from experiments.services.studies import Plan, study_launch, study_plan
 from workers.catalog import load_catalog
 from workers.errors import Problem, SpecError
+from workers.spec import expand
+from workers.spec.grid import count_runs
 
 Block = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Launchable:
-    """A scale without the data sets that are not here; `absent` names them."""
+    """A scale as far as it can be run here; `left_out` says what else it has, and why not."""
 
     blocks: list[dict[str, Any]]
-    absent: list[str]
+    left_out: list[str]
 
 
 def origin_of(preset: Preset, scale: ScaleName) -> str:
@@ -40,10 +42,34 @@ def data_of(blocks: Sequence[Block]) -> list[str]:
 
 
 def launchable(preset: Preset, scale: ScaleName) -> Launchable:
+    """Without the data sets that are not here, and without blocks that what is here of their data cannot fill."""
     blocks = preset.scales[scale].blocks
     absent = absent_data(data_of(blocks))
     kept = [(block, without(block["dataset"], absent)) for block in blocks]
-    return Launchable([{**block, "dataset": left} for block, left in kept if left], absent)
+    here, left_out = [], [not_here(name) for name in absent]
+    for block in [{**block, "dataset": left} for block, left in kept if left]:
+        if reasons := refusals(block):
+            left_out += reasons
+        else:
+            here.append(block)
+    return Launchable(here, list(dict.fromkeys(left_out)))
+
+
+def refusals(block: Block) -> list[str]:
+    try:
+        expand([block])
+    except SpecError as error:
+        return [problem.message for problem in error.errors]
+    return []
+
+
+def runs_as_published(preset: Preset, scale: ScaleName) -> int:
+    """Runs of the whole scale, whatever data are here; equal ones of several blocks count once where that shows."""
+    blocks = preset.scales[scale].blocks
+    try:
+        return len(expand(blocks).runs)
+    except SpecError:
+        return sum(count_runs(block) for block in blocks)
 
 
 def without(value: Any, absent: Sequence[str]) -> Any:
@@ -67,19 +93,19 @@ def preset_launch(*, owner: User, preset: Preset, scale: ScaleName) -> Study:
     require_launch(owner)
     found = launchable(preset, scale)
     if not found.blocks:
-        raise SpecError([Problem("dataset", not_here(name)) for name in found.absent])
+        raise SpecError([Problem("dataset", reason) for reason in found.left_out])
     return study_launch(
         owner=owner,
         name=f"{preset.title} ({scale})",
-        description=description(preset, scale, found.absent),
+        description=description(preset, scale, found.left_out),
         tags=["preset", preset.name],
         blocks=found.blocks,
         origin=origin_of(preset, scale),
     )
 
 
-def description(preset: Preset, scale: ScaleName, absent: Sequence[str]) -> str:
+def description(preset: Preset, scale: ScaleName, left_out: Sequence[str]) -> str:
     parts = [f"{preset.source}. Scale {scale}: {preset.scales[scale].note}"]
-    if absent:
-        parts.append(f"Left out because the data are not here: {', '.join(absent)}.")
+    if left_out:
+        parts.append(f"Left out: {' '.join(left_out)}")
     return "\n\n".join(parts)

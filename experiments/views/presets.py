@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
@@ -17,15 +17,21 @@ from experiments.presets import words
 from experiments.presets.comparison import Row
 from experiments.presets.preset import Preset, Scale, ScaleName, presets
 from experiments.selectors.presets import comparison, launches_of
-from experiments.services.presets import Launchable, absent_data, data_of, launchable, preset_launch, preset_plan
+from experiments.services.presets import (
+    Launchable,
+    absent_data,
+    data_of,
+    launchable,
+    preset_launch,
+    preset_plan,
+    runs_as_published,
+)
 from experiments.services.studies import Plan
 from experiments.views.parts import whole_number
 from experiments.views.people import person
 from workers.catalog import load_catalog
 from workers.component import Dataset
 from workers.errors import TributaryError
-from workers.spec import expand
-from workers.spec.grid import Grid
 
 STUDIES_SHOWN = 20
 
@@ -42,7 +48,7 @@ class ScaleCard:
 
     name: ScaleName
     scale: Scale
-    grid: Grid
+    runs: int
     found: Launchable
     plan: Plan | None
     refusal: str = ""
@@ -119,15 +125,15 @@ def data_for(preset: Preset) -> list[Data]:
 
 
 def scale_card(request: HttpRequest, preset: Preset, name: Any) -> ScaleCard:
-    found, grid = launchable(preset, name), expand(preset.scales[name].blocks)
-    card = ScaleCard(name, preset.scales[name], grid, found, None)
+    found = launchable(preset, name)
+    card = ScaleCard(name, preset.scales[name], runs_as_published(preset, name), found, None)
     if not person(request).may_launch:
         return card
     try:
         plan = preset_plan(owner=person(request), preset=preset, scale=name)
     except TributaryError as error:
-        return ScaleCard(name, card.scale, grid, found, None, str(error))
-    return ScaleCard(name, card.scale, grid, found, plan)
+        return replace(card, refusal=str(error))
+    return replace(card, plan=plan)
 
 
 def line_of(row: Row) -> Line:

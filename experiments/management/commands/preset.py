@@ -22,8 +22,7 @@ class Command(launch.Command):
         preset, person = presets()[name], owner_named(owner)
         plan = preset_plan(owner=person, preset=preset, scale=scale)
         if plan is None:
-            absent = ", ".join(launchable(preset, scale).absent)
-            raise CommandError(f"None of its data are here: {absent}. See `manage.py datasets list`.")
+            raise CommandError(" ".join(launchable(preset, scale).left_out))
         self.stdout.write(f"{counted(plan)}\n{estimated(plan)}")
         if dry_run:
             return
