@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from experiments.api import audit, data, export, lab, presets, runs, studies, summary
+from experiments.api import audit, comparisons, data, export, lab, presets, runs, studies, summary
 from experiments.api.auth import AUTH
 from experiments.api.docs import open_to_readers
 from experiments.api.errors import add_error_handlers
@@ -25,6 +25,7 @@ api.add_router("/presets", presets.router)
 api.add_router("", lab.router)
 api.add_router("", data.router)
 api.add_router("", export.router)
+api.add_router("", comparisons.router)
 api.add_router("", audit.router)
 add_error_handlers(api)
 

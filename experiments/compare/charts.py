@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from experiments.compare import depth, overview
-from experiments.compare.choices import Choices
+from experiments.compare.choices import Choices, Tab
 from experiments.compare.drawn import Drawn
 from experiments.compare.picked import Picked
 
@@ -20,4 +20,11 @@ CHARTS: dict[str, Callable[[Picked, Choices], Drawn]] = {
     "clients": depth.fairness,
     "client-rounds": depth.client_rounds,
     "confusion": depth.confusion,
+}
+CHARTS_OF: dict[Tab, tuple[str, ...]] = {
+    "overview": ("curves", "against", "map", "table"),
+    "better": ("difference",),
+    "cost": ("cost-bytes", "cost-seconds"),
+    "clients": ("clients", "client-rounds", "confusion"),
+    "specs": (),
 }

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from experiments.models import SavedView, ShareLink, User
 
 
-def views_for(*, person: User) -> list[SavedView]:
+def views_for(*, person: User) -> QuerySet[SavedView]:
     """One's own, and those that others share with the lab."""
-    found = SavedView.objects.filter(Q(owner=person) | Q(shared=True))
-    return list(found.select_related("owner").order_by("name", "pk"))
+    return SavedView.objects.filter(Q(owner=person) | Q(shared=True)).select_related("owner")
 
 
-def links_for(*, person: User) -> list[ShareLink]:
-    """One's own that still open, the newest first; an admin sees everyone's."""
-    found = ShareLink.objects.filter(revoked__isnull=True).select_related("owner")
-    return list(found if person.is_lab_admin else found.filter(owner=person))
+def links_for(*, person: User) -> QuerySet[ShareLink]:
+    """One's own that were not revoked; an admin sees everyone's."""
+    found = ShareLink.objects.filter(revoked=None).select_related("owner")
+    return found if person.is_lab_admin else found.filter(owner=person)

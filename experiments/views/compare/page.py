@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -14,9 +13,8 @@ from experiments.compare.charts import CHARTS
 from experiments.compare.choices import Choices, choices_of
 from experiments.compare.drawn import Drawn
 from experiments.compare.picked import Picked, picked
-from experiments.models import SavedView
 from experiments.selectors.compare.picks import tags_in_use
-from experiments.selectors.saved_views import views_for
+from experiments.selectors.saved_views import links_for, views_for
 from experiments.selectors.studies import study_rows
 from experiments.views.compare.strip import strip_context
 from experiments.views.compare.tabs import tab_context
@@ -32,15 +30,12 @@ def compare(request: HttpRequest) -> HttpResponse:
         "base": reverse("compare"),
         "rows": study_rows(search=request.GET.get("q", "").strip()),
         "tags": tags_in_use(),
-        "saved": saved_views(request),
+        "saved": views_for(person=person(request)),
+        "links": links_for(person=person(request)),
         "search": request.GET.get("q", ""),
         "may_share": person(request).may_launch,
     }
     return render(request, "pages/compare.html", context)
-
-
-def saved_views(request: HttpRequest) -> list[SavedView]:
-    return views_for(person=person(request))
 
 
 def page_context(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
@@ -52,7 +47,7 @@ def page_context(found: Picked, choices: Choices, query: QueryDict) -> dict[str,
         "facts": facts_of(found),
         "query": query.urlencode(),
         **strip_context(found, choices, query),
-        **tab_context(found, choices),
+        **tab_context(found, choices, query),
     }
 
 
@@ -82,11 +77,3 @@ def drawn(name: str, query: QueryDict) -> Drawn:
         raise Http404
     choices = choices_of(query)
     return CHARTS[name](picked(choices), choices)
-
-
-def changed(query: QueryDict, changes: Mapping[str, str]) -> str:
-    """The same view with other choices."""
-    other = query.copy()
-    for name, value in changes.items():
-        other[name] = value
-    return other.urlencode()

@@ -23,7 +23,7 @@ X_WORDS = {"round": "round", "steps": "local steps", "samples": "samples", "byte
 
 def strip_context(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
     return {
-        "tabs": [(name, text, tab_query(query, name)) for name, text in TABS.items()],
+        "tabs": [(name, text, changed(query, tab=name)) for name, text in TABS.items()],
         "metric": metric_label(choices.metric),
         "metrics": [metric_label(name) for name in metrics_of(found, choices)],
         "bands": ALL_BANDS,
@@ -49,7 +49,9 @@ def metrics_of(found: Picked, choices: Choices) -> list[str]:
     return in_reading_order(list(dict.fromkeys([*names, choices.metric])))
 
 
-def tab_query(query: QueryDict, tab: str) -> str:
+def changed(query: QueryDict, **changes: str) -> str:
+    """The same view with other choices."""
     other = query.copy()
-    other["tab"] = tab
+    for name, value in changes.items():
+        other[name] = value
     return other.urlencode()

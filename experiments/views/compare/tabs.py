@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.http import QueryDict
+
 from experiments.charts.better import friedman_words, p_text, pair_words
 from experiments.charts.metrics import metric_label
 from experiments.charts.pivot_table import Entry, PivotTable, caption
@@ -15,21 +17,18 @@ from experiments.compare.overview import missing_words, table_of
 from experiments.compare.picked import Picked
 from experiments.compare.samples import samples_of
 from experiments.models import Run
+from experiments.views.compare.strip import changed
 
 CHOICES = 400
 """Runs offered by name; any other is chosen by its number."""
 
 
-def tab_context(found: Picked, choices: Choices) -> dict[str, Any]:
-    if not found.cells:
+def tab_context(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
+    if not found.cells or choices.tab == "cost":
         return {}
-    return {"overview": overview, "better": verdicts, "clients": clients, "specs": specs}.get(choices.tab, nothing)(
-        found, choices
-    )
-
-
-def nothing(found: Picked, choices: Choices) -> dict[str, Any]:
-    return {}
+    if choices.tab == "better":
+        return verdicts(found, choices, query)
+    return {"overview": overview, "clients": clients, "specs": specs}[choices.tab](found, choices)
 
 
 def overview(found: Picked, choices: Choices) -> dict[str, Any]:
@@ -51,12 +50,13 @@ def entry_context(entry: Entry | None, table: PivotTable, most: int) -> dict[str
     return {"text": shown(sample, table.label), "standing": entry.standing, "notes": ", ".join(notes)}
 
 
-def verdicts(found: Picked, choices: Choices) -> dict[str, Any]:
+def verdicts(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
     info = better(found, choices)
     comparisons = sum(pair.ranks is not None for pair in info.pairs)
     pairs = [
         {
             "pair": pair,
+            "address": changed(query, first=pair.first, versus=pair.second),
             "words": pair_words(pair, comparisons),
             "mean": None if pair.mean is None else f"{pair.mean:+.{info.label.digits}f}",
             "p": p_text(pair.ranks.p) if pair.ranks else "–",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 
 from experiments.api.urls import api
-from experiments.models import Study, User
+from experiments.models import SavedView, ShareLink, Study, User
 from tests.experiments import lab
 
 PEOPLE = ("nobody", "viewer", "stranger", "owner", "admin", "read token", "write token")
@@ -73,6 +74,13 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/presets/{name}"): read(),
     ("GET", "/presets/{name}/comparison"): read("?study={study}"),
     ("POST", "/presets/{name}/launch"): launch(422, {"scale": "quick"}),  # its data are not in a test's home
+    ("GET", "/compare/{chart}"): read("?study={study}"),
+    ("GET", "/views"): read(),
+    ("POST", "/views"): Row((401, 201, 201, 201, 201, 403, 201), {"name": "Ours", "query": "study=1"}),
+    ("DELETE", "/views/{view}"): manage(204),
+    ("GET", "/share-links"): read(),
+    ("POST", "/share-links"): launch(201, {"query": "study=1", "days": 3}),
+    ("DELETE", "/share-links/{link}"): manage(204),
     ("POST", "/runs/{run}/cancel"): manage(200),
     ("POST", "/runs/{run}/retry"): manage(409),
 }
@@ -82,12 +90,19 @@ STREAMED = [key for key in ROUTES if key[1] == "/metrics" or key[1].startswith("
 
 @pytest.fixture
 def study(owner: User) -> Study:
-    return lab.launched(owner)
+    """With a saved view and a share link of the same number, so that one number addresses all three."""
+    made = lab.launched(owner)
+    SavedView.objects.create(pk=made.pk, owner=owner, name="A view", query="study=1")
+    ShareLink.objects.create(
+        pk=made.pk, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
+    )
+    return made
 
 
 def sent(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
-    name = "niid-bench" if study != NOT_THERE else "nothing"
-    address = (path + row.query).format(study=study, run=run, name=name)
+    there = study != NOT_THERE
+    names = {"name": "niid-bench" if there else "nothing", "chart": "curves" if there else "nothing"}
+    address = (path + row.query).format(study=study, run=run, view=study, link=study, **names)
     return client.generic(method, f"/api/v1{address}", data=as_json(row.body), content_type="application/json")
 
 

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+from django.test import Client
+
+from experiments.models import SavedView, ShareLink, Study, User
+from tests.experiments import lab
+
+
+@pytest.fixture
+def study(owner: User) -> Study:
+    made = lab.launched(owner)
+    for place, run in enumerate(lab.runs_in_order(made)):
+        lab.record(run, {"accuracy": [0.1, 0.5 + place / 16]})
+    return made
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    client = Client()
+    client.force_login(owner)
+    return client
+
+
+def test_the_numbers_behind_a_chart_are_those_of_its_csv(client: Client, study: Study) -> None:
+    answer = client.get("/api/v1/compare/curves", {"study": study.pk}).json()
+    assert answer["title"] == "Test accuracy over rounds"
+    assert answer["columns"] == ["cell", "strategy", "round", "mean", "std", "low", "high", "n", "lost"]
+    # Seeds 0.5, 0.5625 and 0.625 at round 1.
+    assert answer["rows"][1][1:] == ["fedavg", 1, 0.5625, 0.0625, 0.5, 0.625, 3, 0]
+    text = client.get("/compare/charts/curves.csv", {"study": study.pk}).content.decode()
+    rows = list(csv.reader(StringIO(text)))
+    assert rows[0] == answer["columns"]
+    assert rows[1:] == [["" if value is None else str(value) for value in row] for row in answer["rows"]]
+
+
+def test_an_unknown_chart_is_not_there_and_a_wrong_study_is_refused(client: Client, study: Study) -> None:
+    assert client.get("/api/v1/compare/pie").status_code == 404
+    assert client.get("/api/v1/compare/curves", {"study": "x"}).status_code == 422
+
+
+def test_views_are_saved_listed_and_deleted(client: Client, stranger: User) -> None:
+    made = client.post("/api/v1/views", {"name": "Ours", "query": "study=1"}, content_type="application/json")
+    assert (made.status_code, made.json()["owner"], made.json()["shared"]) == (201, "owner", True)
+    SavedView.objects.create(owner=stranger, name="Theirs", query="study=2", shared=False)
+    listed = client.get("/api/v1/views").json()
+    assert (listed["count"], [item["name"] for item in listed["items"]]) == (1, ["Ours"])
+    assert client.delete(f"/api/v1/views/{SavedView.objects.get(name='Theirs').pk}").status_code == 404
+    assert client.delete(f"/api/v1/views/{made.json()['id']}").status_code == 204
+    assert [view.name for view in SavedView.objects.all()] == ["Theirs"]
+
+
+def test_a_link_is_told_once_opens_logged_out_and_closes_when_revoked(client: Client, study: Study) -> None:
+    wish = {"query": f"study={study.pk}", "title": "For reviewers", "days": 7}
+    made = client.post("/api/v1/share-links", wish, content_type="application/json").json()
+    path = made["url"].removeprefix("http://testserver")
+    assert Client().get(path).status_code == 200
+    (listed,) = client.get("/api/v1/share-links").json()["items"]
+    assert "url" not in listed
+    assert (listed["title"], listed["prefix"]) == ("For reviewers", path.removeprefix("/shared/")[:8])
+    assert client.delete(f"/api/v1/share-links/{made['id']}").status_code == 204
+    assert Client().get(path).status_code == 404
+    assert client.get("/api/v1/share-links").json()["count"] == 0
+
+
+def test_others_links_are_neither_listed_nor_revoked(client: Client, study: Study, stranger: User) -> None:
+    other = Client()
+    other.force_login(stranger)
+    wish = {"query": f"study={study.pk}"}
+    made = other.post("/api/v1/share-links", wish, content_type="application/json").json()
+    assert client.get("/api/v1/share-links").json()["count"] == 0
+    assert client.delete(f"/api/v1/share-links/{made['id']}").status_code == 403
+    assert ShareLink.objects.get().revoked is None
