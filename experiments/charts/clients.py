@@ -104,24 +104,22 @@ def heat_map(info: ClientsInfo) -> dict[str, Any]:
     return {
         "type": "heatmap",
         "x": list(info.rounds),
-        "y": list(range(len(info.clients))),
+        "y": [client_name(client) for client in info.clients],
         "z": [list(row) for row in info.values],
         "zmin": 0 if info.metric.name == PARTICIPATION else min(values, default=0),
         "zmax": 1 if info.metric.name == PARTICIPATION else max(values, default=1),
-        "customdata": [[told(client)] * len(info.rounds) for client in info.clients],
         "hoverongaps": False,
-        "hovertemplate": f"round %{{x}}, %{{customdata}}{digits}<extra></extra>",
+        "hovertemplate": f"round %{{x}}, client %{{y}}{digits}<extra></extra>",
         "meta": {"hue": 0, "heat": True, "scale": info.metric.name != PARTICIPATION, "title": info.metric.unit},
     }
 
 
 def client_axis(info: ClientsInfo) -> dict[str, Any]:
-    places = evenly(range(len(info.clients)), 10)
     return {
         "title": {"text": "Client"},
+        "type": "category",
         "tickmode": "array",
-        "tickvals": places,
-        "ticktext": [client_name(info.clients[place]) for place in places],
+        "tickvals": [client_name(client) for client in evenly(info.clients, 10)],
         "showgrid": False,
         "autorange": "reversed",
     }

@@ -55,7 +55,7 @@ def parts(line: dict[str, Any], drawing: Drawing) -> list[dict[str, Any]]:
 
 def scaled_axes(layout: dict[str, Any], drawing: Drawing) -> dict[str, Any]:
     logs = {"xaxis": drawing.log_x, "yaxis": drawing.log_y}
-    return {key: {**value, "type": "log", "dtick": 1} if logs.get(key) else value for key, value in layout.items()}
+    return {key: {**value, "type": "log"} if logs.get(key) else value for key, value in layout.items()}
 
 
 def drawing_notes(figure: dict[str, Any], drawing: Drawing) -> str:

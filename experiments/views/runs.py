@@ -15,7 +15,7 @@ from experiments.charts.findings import CONFUSION, findings_info
 from experiments.charts.metrics import in_reading_order, metric_label
 from experiments.charts.provenance import provenance_facts
 from experiments.charts.spec_words import class_names, spec_words
-from experiments.models import Run
+from experiments.models import Run, RunState
 from experiments.selectors.costs import run_costs
 from experiments.selectors.run_files import MODEL, run_files
 from experiments.selectors.statistics import metric_names
@@ -35,7 +35,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def head(request: HttpRequest, found: Run) -> dict[str, Any]:
-    studies, actor = list(found.studies.select_related("owner")), person(request)
+    studies, actor = list(found.studies.select_related("owner").order_by("pk")), person(request)
     may = actor.is_lab_admin or any(may_manage(actor, each) for each in studies)
     return {"run": found, "studies": studies, "may_manage": may}
 
@@ -43,8 +43,10 @@ def head(request: HttpRequest, found: Run) -> dict[str, Any]:
 def curves(found: Run) -> dict[str, Any]:
     """Before the first round the metrics that every run has."""
     names = in_reading_order(metric_names(runs=[found.pk]))
+    may_come = found.state in (RunState.QUEUED, RunState.RUNNING)
     on_clients = found.spec["evaluation"]["on"] == "clients"
     return {
+        "measured": bool(names) or may_come,
         "smoothings": SMOOTHINGS,
         "client_numbers": [client_label(name) for name in CLIENT_NUMBERS if on_clients or name not in EVALUATED],
         "metrics": [metric_label(name) for name in names or SHOWN_FIRST],

@@ -65,6 +65,7 @@ def test_a_failure_is_told_with_all_of_its_reason(as_owner: Client, study: Study
     said = page(as_owner, lab.runs_in_order(study)[4])
     assert "<strong>Out of memory.</strong>" in said
     assert "Traceback" in said
+    assert "Smoothing" not in said
 
 
 def test_clients_are_listed_with_the_shared_one_by_name(as_owner: Client, run: Run) -> None:
