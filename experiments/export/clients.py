@@ -35,10 +35,9 @@ def client_table(facts: Facts, names: Sequence[str] = ()) -> Table:
 
 
 def row_lists(facts: Facts, names: Collection[str]) -> Iterator[list[Row]]:
-    with pieces(CLIENTS, {"runs": facts.runs.tolist()}) as cursor:
-        while rounds := cursor.fetchmany(ROUNDS):
-            if rows := list(chain.from_iterable(rows_of(each, names) for each in rounds)):
-                yield rows
+    for rounds in pieces(CLIENTS, {"runs": facts.runs.tolist()}, lambda _: ROUNDS):
+        if rows := list(chain.from_iterable(rows_of(each, names) for each in rounds)):
+            yield rows
 
 
 def rows_of(found: tuple[int, int, list[int], str], names: Collection[str]) -> Iterator[Row]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.export.facts import Facts
-from experiments.export.snapshot import pieces
+from experiments.export.snapshot import Rows, pieces
 from experiments.export.table import WORD, Table, words
 
 ROWS = 131_072
@@ -42,16 +42,16 @@ def metric_table(facts: Facts, names: Sequence[str] = ()) -> Table:
     return Table(schema, (batch_of(facts, schema, curves) for curves in curve_lists(facts, names)))
 
 
-def curve_lists(facts: Facts, names: Sequence[str]) -> Iterator[list[Any]]:
+def curve_lists(facts: Facts, names: Sequence[str]) -> Iterator[Rows]:
     """As many curves at a time as make a batch, by the length of those before."""
     sql = CURVES.format(segment=f", round / {SEGMENT}" if facts.longest > SEGMENT else "")
     most = min(facts.longest, SEGMENT)
-    with pieces(sql, {"runs": facts.runs.tolist(), "names": list(names) or None}) as cursor:
-        wanted = max(1, ROWS // most)
-        while curves := cursor.fetchmany(wanted):
-            yield curves
-            rows = sum(length_of(curve) for curve in curves)
-            wanted = min(8 * ROWS // most, ROWS * len(curves) // rows) or 1
+
+    def wanted(before: Rows) -> int:
+        length = np.mean([length_of(curve) for curve in before]) if before else most
+        return max(1, min(8 * ROWS // most, int(ROWS / length)))
+
+    return pieces(sql, {"runs": facts.runs.tolist(), "names": list(names) or None}, wanted)
 
 
 def length_of(curve: Any) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection, transaction
 
+Rows = Sequence[Any]
 BEGIN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # A reader that stalls would keep PostgreSQL from clearing away what was overwritten meanwhile.
 PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
@@ -29,9 +31,14 @@ def snapshot() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def pieces(sql: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
-    """A cursor that stays in the server: its `fetchmany` brings just so many rows."""
-    with connection.chunked_cursor() as cursor:
+def pieces(sql: str, parameters: Mapping[str, Any], size: Callable[[Rows], int]) -> Iterator[Rows]:
+    """The answer's rows from a cursor that stays in the server, `size` of the rows before at a time.
+
+    The next ones are fetched while these are used, so that PostgreSQL and this process work at once.
+    """
+    with connection.chunked_cursor() as cursor, ThreadPoolExecutor(1) as ahead:
         cursor.execute(sql, parameters)
-        yield cursor
+        coming = ahead.submit(cursor.fetchmany, size([]))
+        while rows := coming.result():
+            coming = ahead.submit(cursor.fetchmany, size(rows))
+            yield rows

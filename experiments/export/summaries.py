@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -42,13 +42,8 @@ ORDER BY run.cell, metric.name, metric.round
 def summary_table(facts: Facts, names: Sequence[str] = ()) -> Table:
     cells = facts.without("run", "seed")
     schema = cells.schema(OWN)
-    return Table(schema, (batch_of(cells, schema, rows) for rows in row_lists(cells, names)))
-
-
-def row_lists(facts: Facts, names: Sequence[str]) -> Iterator[list[Any]]:
-    with pieces(OVER_SEEDS, {"runs": facts.runs.tolist(), "names": list(names) or None}) as cursor:
-        while rows := cursor.fetchmany(ROWS):
-            yield rows
+    wanted = {"runs": cells.runs.tolist(), "names": list(names) or None}
+    return Table(schema, (batch_of(cells, schema, rows) for rows in pieces(OVER_SEEDS, wanted, lambda _: ROWS)))
 
 
 def batch_of(facts: Facts, schema: Any, rows: Sequence[Any]) -> Any:
