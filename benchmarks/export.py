@@ -8,16 +8,14 @@ python -m benchmarks.export --publish     also puts the table into docs/export.m
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.engine import RESULTS, facts
+from benchmarks.engine import facts
 from benchmarks.plan import ROOT
-from benchmarks.platform import platform
+from benchmarks.platform import keep, platform, show
 from benchmarks.platform_report import machine_line
-from benchmarks.report import publish
 
 PAGE = ROOT / "docs" / "export.md"
 MARKS = ("<!-- export benchmark: written by `python -m benchmarks.export` -->", "<!-- /export benchmark -->")
@@ -40,10 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results = {"machine": machine, **measured(SMALL_LAB if given.quick else LAB)}
     text = table(results)
     print(f"\n{text}\n")
+    if given.quick:
+        return 0
     for line in missed(results):
         print(f"missed: {line}")
-    if not given.quick:
-        keep(results, text, given.publish)
+    keep("export", results, text)
+    if given.publish:
+        show(PAGE, text, MARKS)
     return 0
 
 
@@ -73,14 +74,6 @@ def missed(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {found:,.0f} rows a second, the floor is {floor:,}"
     if results["peak_bytes"] >= MEMORY_LIMIT:
         yield f"memory: {results['peak_bytes'] / 1e6:.0f} MB"
-
-
-def keep(results: Mapping[str, Any], text: str, everywhere: bool) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "export.json").write_text(json.dumps(results, indent=2) + "\n")
-    (RESULTS / "export.md").write_text(text + "\n")
-    if everywhere:
-        print(f"{PAGE.name}: {'table written' if publish(PAGE, text, MARKS) else 'has no place for the table'}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in missed(results["measures"]):
         print(f"over its limit: {line}")
     if not given.quick:
-        keep(results, text, given.publish)
+        keep("platform", results, text)
+    if given.publish and not given.quick:
+        show(PAGE, text, MARKS)
     return 0
 
 
@@ -82,12 +84,14 @@ def migrate() -> None:
     call_command("migrate", verbosity=0, interactive=False)
 
 
-def keep(results: dict[str, Any], text: str, everywhere: bool) -> None:
+def keep(name: str, results: Mapping[str, Any], text: str) -> None:
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "platform.json").write_text(json.dumps(results, indent=2) + "\n")
-    (RESULTS / "platform.md").write_text(text + "\n")
-    if everywhere:
-        print(f"{PAGE.name}: {'table written' if publish(PAGE, text, MARKS) else 'has no place for the table'}")
+    (RESULTS / f"{name}.json").write_text(json.dumps(results, indent=2) + "\n")
+    (RESULTS / f"{name}.md").write_text(text + "\n")
+
+
+def show(page: Path, text: str, marks: tuple[str, str]) -> None:
+    print(f"{page.name}: {'table written' if publish(page, text, marks) else 'has no place for the table'}")
 
 
 if __name__ == "__main__":

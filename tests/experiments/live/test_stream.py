@@ -1,0 +1,20 @@
+import pytest
+from asgiref.sync import async_to_sync
+
+from experiments.live import stream
+from experiments.live.missed import Scope
+from experiments.live.stream import event_stream
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_quiet_stream_says_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "BEAT_SECONDS", 0.01)
+
+    async def first_words() -> list[str]:
+        parts = event_stream(Scope(), None)
+        return [await anext(parts) for _ in range(3)]
+
+    hello, *beats = async_to_sync(first_words)()
+    assert hello.startswith("retry: 1000\n\nevent: hello\nid: ")
+    assert beats == [": still here\n\n"] * 2
