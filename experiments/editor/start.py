@@ -46,7 +46,7 @@ def start_from_study(study: Study) -> Start:
         **({"requires": study.requires} if study.requires != "cpu" else {}),
     }
     return Start(
-        found, study.source or yaml_from_study(found), study, study.name, f"/studies/{study.pk}", {"like": study.pk}
+        found, study.source or yaml_from_study(found), study, study.name, f"/studies/{study.pk}", {"from": study.pk}
     )
 
 

@@ -31,7 +31,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
         require_launch(person(request))
     except NotAllowedError as error:
         return render(request, "403.html", {"detail": error.detail}, status=403)
-    start = start_of(request.GET) if request.GET.keys() & {"like", "run"} else empty_start()
+    start = start_of(request.GET) if request.GET.keys() & {"from", "run"} else empty_start()
     if start is None:
         raise Http404("What this study should start as is not there.")
     carried = {"study": start.study, "text": start.text, "like": start.like}
@@ -39,11 +39,11 @@ def new_study(request: HttpRequest) -> HttpResponse:
 
 
 def start_of(given: Mapping[str, Any]) -> Start | None:
-    """The study (`like`) or the run (`run`) that a new one starts as; None where it is gone."""
+    """The study (`from`) or the run (`run`) that a new one starts as; None where it is gone."""
     if "run" in given:
         run = Run.objects.filter(pk=whole_number(str(given["run"]), 0)).first()
         return start_from_run(run) if run else None
-    study = Study.objects.filter(pk=whole_number(str(given.get("like")), 0)).first()
+    study = Study.objects.filter(pk=whole_number(str(given.get("from")), 0)).first()
     return start_from_study(study) if study else None
 
 

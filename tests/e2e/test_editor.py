@@ -1,13 +1,124 @@
-"""The grid editor: form and YAML are one study, and every problem is told where it was made."""
+"""The grid editor: a grid by mouse and by keyboard, its count while it grows, and every problem where it was made."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from playwright.sync_api import Page, expect
+
+from experiments.models import Study, User
+from tests.experiments import lab
+
+YAML = """\
+# Why: the river is wide
+name: From a file   # for now
+blocks:
+  - dataset: {name: digits}
+    model: {name: logistic}
+    strategy: {name: fedavg}
+    rounds: 4  # quick
+    seeds: 2
+"""
+
+
+def editor(page: Page, address: str = "/studies/new") -> Page:
+    page.goto(address)
+    expect(page.get_by_role("button", name="Launch")).to_be_enabled()
+    return page
+
+
+def study_text(page: Page) -> str:
+    return page.get_by_label("Study as YAML", exact=True).input_value()
+
+
+def tab_to(page: Page, label: str) -> None:
+    """As far as it takes, with nothing but the Tab key."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if (
+            page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent")
+            == label
+        ):
+            return
+    raise AssertionError(f"Tab never came to {label!r}")
+
+
+def test_a_grid_of_two_axes_is_built_with_the_mouse_and_launched(page: Page) -> None:
+    editor(page).get_by_label("Name", exact=True).fill("By mouse")
+    page.get_by_role("button", name="Add a value to Strategy").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Strategy").select_option("fedprox")
+    expect(dialog).to_contain_text("Li et al.: Federated Optimization in Heterogeneous Networks")
+    expect(dialog).to_contain_text("Weight of the proximal term. 0 or more. Default 0.01.")
+    dialog.get_by_label("Mu", exact=True).fill("0.01, 0.1")
+    dialog.get_by_role("button", name="Use").click()
+    expect(page.get_by_text("3 cells × 3 seeds")).to_be_visible()
+    page.get_by_role("button", name="Add a value to Hybrid ratio").click()
+    page.get_by_role("button", name="from–to–step").click()
+    for name, value in {"from": "0", "to": "0.4", "step": "0.2"}.items():
+        page.get_by_label(f"Hybrid ratio: {name}").fill(value)
+    page.get_by_role("button", name="Add 3 values").click()
+    expect(page.get_by_role("button", name="Change Hybrid ratio 0.2")).to_be_visible()
+    expect(page.get_by_text("9 cells × 3 seeds")).to_be_visible()
+    expect(page.get_by_text("would cross the network")).to_be_visible()
+    page.get_by_label("Device").select_option("gpu")
+    expect(page.get_by_text("on one worker; none is there now")).to_be_visible()
+    page.get_by_role("button", name="Launch 27 runs").click()
+    expect(page.get_by_role("heading", name="By mouse")).to_be_visible()
+    study = Study.objects.get(name="By mouse")
+    assert (study.runs.count(), study.requires) == (27, "gpu")
+    assert sorted({run.spec["hybrid"]["ratio"] for run in study.runs.all()}) == [0.0, 0.2, 0.4]
+
+
+def test_a_grid_of_two_axes_is_built_with_the_keyboard_and_launched(page: Page) -> None:
+    editor(page)
+    page.get_by_label("Name", exact=True).focus()
+    page.keyboard.type("By keyboard")
+    tab_to(page, "Add unify to Hybrid method")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("2 cells × 3 seeds")).to_be_visible()
+    tab_to(page, "Number of seeds")
+    page.keyboard.type("2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("2 cells × 2 seeds")).to_be_visible()
+    tab_to(page, "Add a value to Rounds")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Value for Rounds")).to_be_focused()
+    for value in ("5", "30..50 by 10"):
+        page.keyboard.type(value)
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Value for Rounds")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Add a value to Rounds")).to_be_focused()
+    expect(page.get_by_text("10 cells × 2 seeds")).to_be_visible()
+    page.get_by_label("Device").select_option("gpu")
+    page.get_by_label("Name", exact=True).focus()
+    tab_to(page, "Launch 20 runs")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="By keyboard")).to_be_visible()
+    rounds = {run.rounds_total for run in Study.objects.get(name="By keyboard").runs.all()}
+    assert sorted(rounds) == [5, 20, 30, 40, 50]
+
+
+def test_enter_in_a_parameter_uses_it(page: Page) -> None:
+    editor(page).get_by_role("button", name="Change Optimizer sgd").click()
+    page.get_by_role("dialog").get_by_label("Lr", exact=True).fill("0.1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Change Optimizer sgd · lr 0.1")).to_be_visible()
+
+
+def test_only_what_fits_is_offered_and_the_rest_says_why(page: Page) -> None:
+    editor(page).get_by_role("button", name="Add a value to Model").click()
+    refused = page.get_by_role("dialog").locator("optgroup option[value=lenet]")
+    expect(refused).to_be_disabled()
+    expect(refused).to_contain_text("Pictures of 8 x 8 are too small")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Change Partition iid").click()
+    expect(page.get_by_role("dialog").locator("option[value=natural]")).to_be_disabled()
 
 
 def test_a_problem_appears_beside_its_field_and_goes_when_it_is_solved(page: Page) -> None:
-    page.goto("/studies/new")
-    rounds = page.get_by_label("Rounds", exact=True)
+    rounds = editor(page).get_by_label("Rounds", exact=True)
     rounds.fill("0")
     expect(page.locator("[data-errors-of=rounds]")).to_contain_text("greater than or equal to 1")
     expect(rounds).to_have_attribute("aria-invalid", "true")
@@ -15,12 +126,13 @@ def test_a_problem_appears_beside_its_field_and_goes_when_it_is_solved(page: Pag
     rounds.fill("5, 10")
     expect(page.get_by_text("2 cells × 3 seeds")).to_be_visible()
     expect(page.locator("[data-errors-of=rounds]")).to_have_text("")
+    rounds.blur()
+    expect(page.get_by_role("button", name="Remove Rounds 10")).to_be_visible()
 
 
 def test_all_problems_are_told_at_once_and_wrong_values_are_marked(page: Page) -> None:
-    page.goto("/studies/new")
-    page.get_by_role("button", name="Change Optimizer sgd").click()
-    page.get_by_role("dialog").get_by_label("Lr").fill("-1, 0.1")
+    editor(page).get_by_role("button", name="Change Optimizer sgd").click()
+    page.get_by_role("dialog").get_by_label("Lr", exact=True).fill("-1, 0.1")
     page.get_by_role("dialog").get_by_role("button", name="Use").click()
     page.get_by_label("Clients", exact=True).fill("many")
     expect(page.get_by_text("2 problems")).to_be_visible()
@@ -28,8 +140,7 @@ def test_all_problems_are_told_at_once_and_wrong_values_are_marked(page: Page) -
 
 
 def test_a_study_without_a_name_is_sent_back_to_its_name(page: Page) -> None:
-    page.goto("/studies/new")
-    page.get_by_role("button", name="Launch 3 runs").click()
+    editor(page).get_by_role("button", name="Launch 3 runs").click()
     expect(page.get_by_text("A study needs a name.")).to_be_visible()
     expect(page.get_by_label("Name", exact=True)).to_be_focused()
     page.keyboard.type("Rivers")
@@ -37,11 +148,10 @@ def test_a_study_without_a_name_is_sent_back_to_its_name(page: Page) -> None:
 
 
 def test_form_and_yaml_show_the_same_study(page: Page) -> None:
-    page.goto("/studies/new")
-    page.get_by_label("Name", exact=True).fill("Rivers")
-    page.get_by_role("button", name="YAML").click()
+    editor(page).get_by_label("Name", exact=True).fill("Rivers")
+    page.get_by_role("button", name="YAML", exact=True).click()
     text = page.get_by_label("Study as YAML", exact=True)
-    page.wait_for_function("document.getElementById('yaml').value.includes('strategy: {name: fedavg}')")
+    page.wait_for_function("document.getElementById('yaml').value.includes('name: Rivers')")
     text.fill(text.input_value().replace("{name: fedavg}", "[{name: fedavg}, {name: fedprox, mu: [0.1, 1]}]"))
     expect(page.get_by_text("3 cells × 3 seeds")).to_be_visible()
     page.get_by_role("button", name="Form").click()
@@ -49,18 +159,83 @@ def test_form_and_yaml_show_the_same_study(page: Page) -> None:
     expect(page.get_by_text("9 runs", exact=True)).to_be_visible()
 
 
-def test_broken_yaml_is_told_with_its_line(page: Page) -> None:
-    page.goto("/studies/new")
-    page.get_by_role("button", name="YAML").click()
-    page.get_by_label("Study as YAML", exact=True).fill("name: x\nblocks: [")
-    expect(page.locator("[data-errors=rest]")).to_contain_text("line 2")
+def test_broken_yaml_is_told_with_its_line_and_a_wrong_value_can_be_gone_to(page: Page) -> None:
+    editor(page).get_by_role("button", name="YAML", exact=True).click()
+    text = page.get_by_label("Study as YAML", exact=True)
+    text.fill("name: x\nblocks: [")
+    expect(page.locator("[data-errors=yaml]")).to_contain_text("line 2")
+    text.fill(YAML.replace("rounds: 4", "rounds: 0"))
+    page.get_by_role("button", name="line 7").click()
+    assert page.evaluate("getSelection().toString()") == "    rounds: 0  # quick"
+
+
+def test_a_file_comes_in_is_changed_in_the_form_and_goes_out_with_its_comments(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(YAML)
+    editor(page).locator("[data-upload]").set_input_files(file)
+    expect(page.get_by_text("1 cell × 2 seeds")).to_be_visible()
+    page.get_by_role("button", name="Form").click()
+    page.get_by_label("Rounds", exact=True).fill("9")
+    page.wait_for_function("document.getElementById('yaml').value.includes('rounds: 9')")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download YAML").click()
+    assert download.value.suggested_filename == "from-a-file.yaml"
+    assert download.value.path().read_text() == YAML.replace("rounds: 4", "rounds: 9")
+
+
+def test_the_runs_are_seen_before_they_are_launched(page: Page, member: User) -> None:
+    run = lab.runs_in_order(lab.launched(member, "There already", seeds=1))[0]
+    editor(page).get_by_role("button", name="YAML", exact=True).click()
+    page.get_by_label("Study as YAML", exact=True).fill(study_yaml())
+    expect(page.get_by_text("2 already there, reused")).to_be_visible()
+    page.get_by_role("button", name="Runs 60").click()
+    table = page.get_by_role("table")
+    expect(table.get_by_role("row")).to_have_count(51)
+    expect(table.get_by_role("columnheader")).to_have_text(["#", "Strategy", "Seed", "State"])
+    expect(table.get_by_role("link", name=f"queued, run {run.pk}")).to_be_visible()
+    page.get_by_role("button", name="Later").click()
+    expect(table.get_by_role("row")).to_have_count(11)
+    expect(page.get_by_text("51–60 of 60")).to_be_visible()
+
+
+def study_yaml() -> str:
+    from experiments.editor.source import yaml_from_study
+
+    return yaml_from_study({"name": "More of it", "blocks": [{**lab.BLOCK, "seeds": 30}]})
+
+
+def test_a_study_is_varied_and_the_difference_is_shown(page: Page, member: User) -> None:
+    study = lab.launched(member, "The first one", clients=9)
+    editor(page, f"/studies/new?from={study.pk}")
+    changes = page.get_by_role("region", name="Same as The first one, but")
+    expect(changes).to_contain_text("Nothing is different yet.")
+    page.get_by_label("Rounds", exact=True).fill("7")
+    page.get_by_role("button", name="Remove Strategy fedavg").click()
+    expect(changes.locator("del")).to_have_text(["fedavg", "2"])
+    expect(changes.locator("ins")).to_have_text(["7"])
+    page.get_by_label("Name", exact=True).fill("The second one")
+    page.get_by_role("button", name="Launch 3 runs").click()
+    expect(page.get_by_role("heading", name="The second one")).to_be_visible()
+    assert Study.objects.get(name="The second one").parent == study
 
 
 def test_blocks_are_added_and_removed(page: Page) -> None:
-    page.goto("/studies/new")
-    page.get_by_role("button", name="Add a block").click()
+    editor(page).get_by_role("button", name="Add a block").click()
     second = page.get_by_label("Block 2", exact=True)
-    second.get_by_label("Batch size").fill("64")
+    second.get_by_label("Batch size", exact=True).fill("64")
     expect(page.get_by_text("2 cells × 3 seeds")).to_be_visible()
+    expect(second.locator("[data-block-runs]")).to_have_text("3 runs")
     second.get_by_role("button", name="Remove block").click()
     expect(page.get_by_text("1 cell × 3 seeds")).to_be_visible()
+
+
+def test_many_federations_are_chosen_axis_by_axis(page: Page) -> None:
+    editor(page).get_by_role("button", name="YAML", exact=True).click()
+    block = "{dataset: {name: blobs}, model: {name: logistic}, strategy: {name: fedavg}, clients: 4, "
+    axes = "partition: [{name: iid}, {name: shards}], hybrid: {ratio: [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}}"
+    page.get_by_label("Study as YAML", exact=True).fill(f"name: x\nblocks: [{block}{axes}]")
+    group = page.get_by_role("group", name="Federation")
+    group.get_by_label("Hybrid ratio").select_option("0.5")
+    expect(page.locator(".portrait .facts")).to_contain_text("shared")
+    group.get_by_label("Partition").select_option("shards")
+    expect(group.get_by_label("Hybrid ratio")).to_have_value("0.5")

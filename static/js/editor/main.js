@@ -126,6 +126,7 @@ class Editor {
     find("[data-runs]").textContent = big;
     find("[data-cells]").textContent = small;
     find("[data-facts]").replaceChildren(...facts);
+    find("[data-bar]").textContent = [big, facts[0]?.firstElementChild?.textContent].filter(Boolean).join(" · ");
     if (facts.length === 0) { button.disabled = true; button.textContent = "Launch"; }
   }
 

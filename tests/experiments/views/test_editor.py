@@ -15,9 +15,9 @@ def test_the_page_carries_the_catalogs_fields_and_a_first_block(as_owner: Client
 
 
 def test_a_study_can_start_as_a_copy_of_another(as_owner: Client, study: Study) -> None:
-    page = as_owner.get("/studies/new", {"like": study.pk}).content.decode()
+    page = as_owner.get("/studies/new", {"from": study.pk}).content.decode()
     assert "Two strategies again" in page
-    assert as_owner.get("/studies/new", {"like": "x"}).status_code == 404
+    assert as_owner.get("/studies/new", {"from": "x"}).status_code == 404
 
 
 def test_a_draft_is_answered_with_plan_and_yaml(as_owner: Client) -> None:
@@ -60,7 +60,7 @@ def test_yaml_alone_can_be_launched(as_owner: Client) -> None:
 
 def test_a_variation_remembers_what_it_varies(as_owner: Client, study: Study) -> None:
     varied = {"name": "Same but longer", "blocks": [{**lab.BLOCK, "rounds": 3}], "requires": "gpu"}
-    asked = {"study": varied, "like": {"like": study.pk}}
+    asked = {"study": varied, "like": {"from": study.pk}}
     changes = as_owner.post("/studies/draft", asked, content_type="application/json").json()["changes"]
     assert changes == [{"path": "blocks.0.rounds", "title": "Rounds", "before": ["2"], "after": ["3"]}]
     as_owner.post("/studies/launch", asked, content_type="application/json")
