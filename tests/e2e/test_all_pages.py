@@ -13,7 +13,7 @@ from tests.e2e.conftest import NewPage
 from tests.experiments import lab
 from tests.live import LivePlatform
 
-PAGES = ["/", "/studies/new", "/queue", "/compare", "/data-sets", "/catalog", "/workers"]
+PAGES = ["/", "/studies/new", "/queue", "/compare", "/data-sets", "/catalog", "/workers", "/me", "/api/v1/docs"]
 
 
 # In a process of its own: other tests have imported the engine into this one.

@@ -34,8 +34,8 @@ def test_the_docs_use_local_assets_only(client: Client, viewer: User) -> None:
     client.force_login(viewer)
     page = client.get("/api/v1/docs").content.decode()
     addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert addresses
-    assert all(address.startswith("/static/") for address in addresses)
+    assert {"/static/ninja/swagger-ui-bundle.js", "/static/ninja/swagger-ui.css"} <= set(addresses)
+    assert all(re.match(r"/(?!/)|#", address) for address in addresses)
     assert client.get("/api/v1/openapi.json").json()["openapi"].startswith("3.1")
 
 
