@@ -11,6 +11,7 @@ from experiments.charts.portrait import SHARED_CLIENT, client_name
 from experiments.charts.styles import HUES
 
 PARTICIPATION = "participation"
+EVALUATED = ("accuracy", "loss")
 LINES = HUES
 """Clients that can still be told apart as lines."""
 MOST_CLIENTS, MOST_ROUNDS = 200, 150
@@ -49,6 +50,13 @@ def evenly(values: Sequence[int], most: int) -> list[int]:
     if len(values) <= most:
         return list(values)
     return [values[place * (len(values) - 1) // (most - 1)] for place in range(most)]
+
+
+def drawn_rounds(name: str, last: int, every: int) -> list[int]:
+    """Of the rounds that tell the number: evaluations come each `every` rounds, training in all but round 0."""
+    if name in EVALUATED:
+        return evenly(sorted({*range(0, last + 1, every), last}), MOST_ROUNDS)
+    return evenly(range(1, last + 1), MOST_ROUNDS)
 
 
 def clients_info(

@@ -30,19 +30,7 @@ def run_figure(request: HttpRequest, pk: int) -> JsonResponse:
 
 
 def clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    found = get_object_or_404(Run, pk=pk)
-    name, everyone = request.GET.get("number") or "accuracy", clients_of(run=pk)
-    rounds = client_charts.evenly(range(found.rounds_done + 1), client_charts.MOST_ROUNDS)
-    clients = client_charts.evenly(everyone, client_charts.MOST_CLIENTS)
-    took_part = name == client_charts.PARTICIPATION
-    history = (
-        client_cohorts(run=pk, rounds=rounds[1:], clients=clients)
-        if took_part
-        else client_history(run=pk, name=name, rounds=rounds, clients=clients)
-    )
-    info = client_charts.clients_info(
-        name, history, rounds=rounds, everyone=len(everyone), last_round=found.rounds_done
-    )
+    info = drawn_clients(get_object_or_404(Run, pk=pk), request.GET.get("number") or "accuracy")
     return answer(
         client_charts.clients_figure(info),
         title=info.metric.text,
@@ -50,6 +38,17 @@ def clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
         legend=client_charts.clients_legend(info),
         notes=client_charts.clients_notes(info),
     )
+
+
+def drawn_clients(run: Run, name: str) -> client_charts.ClientsInfo:
+    everyone = clients_of(run=run.pk)
+    clients = client_charts.evenly(everyone, client_charts.MOST_CLIENTS)
+    rounds = client_charts.drawn_rounds(name, run.rounds_done, run.spec["evaluation"]["every"])
+    if name == client_charts.PARTICIPATION:
+        history = client_cohorts(run=run.pk, rounds=rounds, clients=clients)
+    else:
+        history = client_history(run=run.pk, name=name, rounds=rounds, clients=clients)
+    return client_charts.clients_info(name, history, rounds=rounds, everyone=len(everyone), last_round=run.rounds_done)
 
 
 def costs_figure(request: HttpRequest, pk: int) -> JsonResponse:

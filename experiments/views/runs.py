@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from experiments.charts.clients import PARTICIPATION, client_label
+from experiments.charts.clients import EVALUATED, PARTICIPATION, client_label
 from experiments.charts.confusion import confusion_info
 from experiments.charts.costs import KINDS
 from experiments.charts.drawing import SMOOTHINGS
@@ -24,7 +24,6 @@ from experiments.views.parts import page_or_part
 from experiments.views.people import person
 
 SHOWN_FIRST = ("accuracy", "loss", "train_loss", "f1")
-EVALUATED = ("accuracy", "loss")
 CLIENT_NUMBERS = (*EVALUATED, "train_loss", "samples", "steps", PARTICIPATION)
 
 

@@ -151,6 +151,7 @@ def test_deleting_says_what_goes_and_what_stays(member_page: NewPage, study: Stu
     page.goto(f"/studies/{half.pk}")
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("This cannot be undone.")
     expect(dialog).to_contain_text("No run: other studies hold all of them.")
     expect(dialog).to_contain_text("Rivers of mira: 3 runs")
     dialog.get_by_role("button", name="Keep").click()

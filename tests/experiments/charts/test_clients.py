@@ -10,6 +10,7 @@ from experiments.charts.clients import (
     clients_info,
     clients_legend,
     clients_notes,
+    drawn_rounds,
     evenly,
 )
 
@@ -19,6 +20,13 @@ HISTORY = {-1: {1: 0.5, 2: 0.625}, 3: {2: 0.25}}
 def test_many_are_thinned_at_even_distances_with_first_and_last() -> None:
     assert evenly(range(5), 10) == [0, 1, 2, 3, 4]
     assert evenly(range(101), 5) == [0, 25, 50, 75, 100]
+
+
+def test_rounds_are_chosen_among_those_that_tell_the_number() -> None:
+    assert drawn_rounds("accuracy", 25, 10) == [0, 10, 20, 25]
+    assert drawn_rounds("train_loss", 3, 10) == [1, 2, 3]
+    assert drawn_rounds("samples", 0, 1) == []
+    assert set(drawn_rounds("loss", 10_000, 10)) <= set(range(0, 10_001, 10))
 
 
 def test_values_are_in_the_shown_unit_and_gaps_stay_gaps() -> None:
