@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from experiments.models import Run, RunState, User, Worker, WorkerSample
+from experiments.services.audit import audit_record
 from experiments.services.leases import lose_runs
 from experiments.services.rights import require_admin
 
@@ -78,7 +79,10 @@ def worker_leave(*, worker: Worker) -> None:
 def worker_drain(*, worker: Worker, actor: User, draining: bool = True) -> None:
     """A draining worker hands its run back with a checkpoint and takes no other, until it is asked to resume."""
     require_admin(actor)
-    Worker.objects.filter(pk=worker.pk).update(draining=draining)
+    with transaction.atomic():
+        Worker.objects.filter(pk=worker.pk).update(draining=draining)
+        action = "worker.drain" if draining else "worker.resume"
+        audit_record(actor=actor, action=action, subject=f"worker {worker.name}")
 
 
 def workers_forget() -> int:
