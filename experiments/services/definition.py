@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from experiments.models import Study, User
 from experiments.services.studies import Plan, study_launch, study_plan
 from workers.errors import Problem, SpecError
 from workers.spec.runspec import problems_of
 
+LEVELS = 20
+TOO_DEEP = f"Nested more than {LEVELS} levels deep: no field of a spec is."
 EXAMPLE: dict[str, Any] = {
     "name": "FedProx against FedAvg",
     "description": "Does the proximal term help on skewed labels?",
@@ -52,6 +54,27 @@ class StudyDefinition(BaseModel):
     """Equal runs that exist already become members instead of being computed again."""
     shuffle: bool = False
     """Takes the runs in a random order, so that early results cover the grid."""
+
+    @field_validator("blocks")
+    @classmethod
+    def shallow(cls, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Checked before anything walks through them: a walk would end where Python's stack does."""
+        if problems := [Problem(f"blocks.{place}", TOO_DEEP) for place, block in enumerate(blocks) if is_deep(block)]:
+            raise SpecError(problems)
+        return blocks
+
+
+def is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(LEVELS):
+        level = [inner for each in level for inner in inside(each)]
+    return bool(level)
+
+
+def inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def parse_definition(data: Any) -> StudyDefinition:

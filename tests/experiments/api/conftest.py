@@ -30,6 +30,13 @@ def program() -> Callable[..., Client]:
 
 
 @pytest.fixture
+def mine(client: Client, owner: User) -> Client:
+    """The owner's browser."""
+    client.force_login(owner)
+    return client
+
+
+@pytest.fixture
 def everyone(
     owner: User, stranger: User, viewer: User, admin: User, program: Callable[..., Client]
 ) -> dict[str, Client]:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from django.test import Client
 
 from experiments.models import User
 from experiments.services.study_changes import study_update
 from tests.experiments import lab
-
-
-@pytest.fixture
-def mine(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
 
 
 def test_what_has_not_changed_is_not_sent_again(mine: Client, owner: User) -> None:

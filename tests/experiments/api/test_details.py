@@ -12,12 +12,6 @@ from tests.experiments import lab
 
 
 @pytest.fixture
-def mine(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-@pytest.fixture
 def study(owner: User) -> Study:
     return lab.launched(owner)
 

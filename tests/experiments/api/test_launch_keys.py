@@ -21,12 +21,6 @@ def launch(client: Client, key: str, block: Block, name: str = "Mine") -> Any:
     return client.post("/api/v1/studies", body, content_type="application/json", headers={"Idempotency-Key": key})
 
 
-@pytest.fixture
-def mine(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
 def test_a_launch_that_is_sent_again_answers_with_the_same_study(mine: Client, block: Block) -> None:
     first, again = launch(mine, "k1", block), launch(mine, "k1", block)
     assert (first.status_code, again.status_code) == (201, 201)

@@ -13,12 +13,6 @@ from tests.experiments import lab
 
 
 @pytest.fixture
-def mine(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-@pytest.fixture
 def study(owner: User) -> Study:
     """fedavg with seeds 0 to 2 ends at 0.5, 0.9 and NaN; of fedprox, one at work at 0.7 and two in the queue."""
     made = lab.launched(owner)

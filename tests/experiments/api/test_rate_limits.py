@@ -25,12 +25,6 @@ def limits(settings: Settings, redis_url: str) -> Settings:
     return settings
 
 
-@pytest.fixture
-def mine(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
 def test_too_many_reads_are_refused_with_the_time_to_wait(mine: Client, limits: Settings) -> None:
     answers = [mine.get("/api/v1/workers") for _ in range(4)]
     assert [each.status_code for each in answers] == [200, 200, 200, 429]

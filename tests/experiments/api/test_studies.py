@@ -9,12 +9,6 @@ Block = dict[str, Any]
 JSON = "application/json"
 
 
-@pytest.fixture
-def mine(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
 def logged_in(person: User) -> Client:
     client = Client()
     client.force_login(person)
@@ -67,6 +61,25 @@ def test_problems_of_the_request_come_with_their_paths(mine: Client) -> None:
     answer = mine.post("/api/v1/studies", {"blocks": [1], "nam": "x"}, content_type=JSON)
     assert answer.status_code == 422
     assert [each["path"] for each in answer.json()["errors"]] == ["name", "blocks.0", "nam"]
+
+
+def nested(levels: int) -> str:
+    return '{"name": "Deep", "blocks": [' + '{"a": ' * levels + "1" + "}" * levels + "]}"
+
+
+@pytest.mark.parametrize("levels", [21, 300, 900])
+def test_a_block_that_is_nested_too_deep_is_refused(mine: Client, levels: int) -> None:
+    answer = mine.post("/api/v1/studies", nested(levels), content_type=JSON)
+    assert (answer.status_code, answer.json()["errors"]) == (
+        422,
+        [{"path": "blocks.0", "message": "Nested more than 20 levels deep: no field of a spec is."}],
+    )
+
+
+@pytest.mark.parametrize("body", ["[" * 9000, nested(5000), '{"blocks": [' + "9" * 5000])
+def test_a_body_that_no_reader_takes_is_not_json(mine: Client, body: str) -> None:
+    answer = mine.post("/api/v1/studies", body, content_type=JSON)
+    assert (answer.status_code, answer.json()["detail"]) == (400, "The body is not JSON.")
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", '"x"', '{"name": "\\ud800", "blocks": [{}]}'])
