@@ -88,7 +88,7 @@ def exported(
 ) -> StreamingHttpResponse:
     # pyarrow is for those who export.
     from experiments.export.formats import FORMATS
-    from experiments.export.stream import begun, gzipped, streamed
+    from experiments.export.stream import Stream, begun, gzipped
     from experiments.export.tables import Wanted, export_parts
 
     filters = run_filters(request.GET.lists(), besides=["format", "metric"])
@@ -97,7 +97,7 @@ def exported(
     chosen = FORMATS[wanted.format]
     parts = begun(export_parts(Wanted(table, wanted.format, filters, names)))
     gzip = not chosen.compressed and accepts_gzip(request)
-    response = StreamingHttpResponse(streamed(gzipped(parts) if gzip else parts), content_type=chosen.media_type)
+    response = StreamingHttpResponse(Stream(gzipped(parts) if gzip else parts), content_type=chosen.media_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(table, wanted)}"'
     response["Cache-Control"] = "private, no-store"
     if not chosen.compressed:
