@@ -9,11 +9,7 @@ from workers.engine.method import MethodContext
 from workers.engine.names import ARRAYS, OBSERVED
 from workers.engine.rule import ClientStore, Contribution, LocalRule, LocalWork
 from workers.engine.server import Averaging
-
-
-def averages(number: int, every: int) -> bool:
-    """Round r is step r - 1; step 0 averages."""
-    return (number - 1) % every == 0
+from workers.strategies._moments import averages
 
 
 class Periodic(Averaging):

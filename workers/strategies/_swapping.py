@@ -14,15 +14,11 @@ from workers.engine.method import MethodContext
 from workers.engine.names import ARRAYS, OBSERVED
 from workers.engine.rule import ClientStore, LocalWork
 from workers.engine.server import array_record, weights_of
-from workers.strategies._fedavg import KeepBetween, Periodic, averages
+from workers.strategies._fedavg import KeepBetween, Periodic
+from workers.strategies._moments import swaps
 from workers.strategies._pairing import Pairs, greedy_pairs, minimum_pairs, pair_count, random_pairs
 from workers.strategies._similarity import similarities
 from workers.streams import stream
-
-
-def swaps(number: int, h1: int, h2: int) -> bool:
-    """Round r is step r - 1: each h1 steps, except where the step averages."""
-    return averages(number, h1) and not averages(number, h1 * h2)
 
 
 class Swapping(Periodic):

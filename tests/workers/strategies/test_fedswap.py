@@ -15,8 +15,7 @@ from tests.workers.strategies.swap_by_loop import loss_on_test_set, swapped_run
 from tests.workers.strategies.test_clients_by_loop import Reference, check, spec_of
 from workers.engine import simulate
 from workers.engine.rule import ClientStore
-from workers.strategies._fedavg import averages
-from workers.strategies._swapping import swaps
+from workers.strategies._moments import averages, swaps
 from workers.streams import stream
 
 MODEL = 15 * 8
