@@ -9,6 +9,7 @@ from statistics import fmean, variance
 from typing import Any
 
 from experiments.presets.preset import ArgMax, At, Converge, Count, Final, Max, OneRun, Over, Reach
+from workers.clustering.convergence import has_converged
 
 Curve = Mapping[int, float]
 Curves = Mapping[str, Curve]
@@ -64,10 +65,10 @@ def reach(reading: Reach, curve: Curve) -> float | None:
 
 
 def converge(reading: Converge, curve: Curve) -> float | None:
-    def settled(earlier: int, later: int) -> bool:
-        return abs(curve[later] - curve[earlier]) < reading.tolerance
-
-    return next((float(later) for earlier, later in pairwise(curve) if settled(earlier, later)), None)
+    rounds = pairwise(curve)
+    return next(
+        (float(now) for before, now in rounds if has_converged(curve[before], curve[now], reading.tolerance)), None
+    )
 
 
 def count(reading: Count, curve: Curve) -> float | None:

@@ -7,27 +7,29 @@ from statistics import fmean, stdev
 
 from experiments.presets.preset import Converge
 from experiments.presets.readings import Curves, chosen, converge, trained
+from workers.clustering.convergence import Effort, bytes_saved
 
 BYTES = ("bytes_up", "bytes_down", "bytes_peer")
 DETECTORS = "athena.detector_accuracy.*"
 
 
 def saved_percent(ours: Mapping[int, Curves], theirs: Mapping[int, Curves], *, worst: bool) -> float | None:
-    """Of all bytes of all rounds; `worst`: of the bytes until convergence, with our epochs a standard deviation
-
-    above their mean and the others' one below, which is how ATHENA-FL states its saving.
-    """
+    """Of all bytes of all rounds; `worst`: of those until convergence, as ATHENA-FL states its worst case."""
     if not worst:
-        return percent(mean_bytes(ours), mean_bytes(theirs))
-    late, early = epochs(ours), epochs(theirs)
-    if not late or not early:
+        spent, usual = mean_bytes(ours), mean_bytes(theirs)
+        return 100 * (1 - spent / usual) if usual > 0 else None
+    own, other = effort(ours), effort(theirs)
+    if own is None or other is None or other.bytes_per_epoch <= 0 or other.mean <= other.deviation:
         return None
-    spent = (fmean(late) + spread(late)) * bytes_per_round(ours)
-    return percent(spent, (fmean(early) - spread(early)) * bytes_per_round(theirs))
+    return 100 * bytes_saved(own, other)[1]
 
 
-def percent(ours: float, theirs: float) -> float | None:
-    return 100 * (1 - ours / theirs) if theirs > 0 else None
+def effort(runs: Mapping[int, Curves]) -> Effort | None:
+    """Rounds and bytes until convergence; None where nothing has converged."""
+    found = epochs(runs)
+    if not found:
+        return None
+    return Effort(fmean(found), stdev(found) if len(found) > 1 else 0.0, bytes_per_round(runs))
 
 
 def mean_bytes(runs: Mapping[int, Curves]) -> float:
@@ -45,7 +47,3 @@ def epochs(runs: Mapping[int, Curves]) -> list[float]:
     curves = [curve for each in runs.values() for curve in chosen(DETECTORS, each) or chosen("accuracy", each)]
     found = [converge(rule, trained(curve)) for curve in curves]
     return [value for value in found if value is not None]
-
-
-def spread(values: list[float]) -> float:
-    return stdev(values) if len(values) > 1 else 0.0

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from math import ceil
+
 from django import template
 
-from experiments.management.commands.launch import estimated
 from experiments.services.studies import Plan
+from experiments.templatetags.tributary import duration
 
 register = template.Library()
 
 
 @register.filter
 def estimate_text(plan: Plan) -> str:
-    return estimated(plan)
+    """Time and traffic in one line; a guess says that it is one."""
+    bytes_text = f"{plan.bytes / 1e6:,.1f} MB would cross the network in a real deployment."
+    if plan.runs == plan.reused:
+        return f"Nothing to compute. {bytes_text}"
+    found = plan.estimate
+    low, high = (duration(timedelta(seconds=ceil(seconds))) for seconds in (found.low_seconds, found.high_seconds))
+    where = f"on {found.workers} worker{'' if found.workers == 1 else 's'}" if found.workers else "on one worker"
+    return f"About {low} to {high} {where} ({found.basis}). {bytes_text}"

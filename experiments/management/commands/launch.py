@@ -1,7 +1,5 @@
 import time
 from collections import Counter
-from datetime import timedelta
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from experiments.models import Role, Run, RunState, Study, User
 from experiments.services.definition import definition_launch, definition_plan, parse_definition
 from experiments.services.studies import Plan
-from experiments.templatetags.tributary import duration
+from experiments.templatetags.presets import estimate_text
 from workers.spec.yaml import read_yaml
 
 LOOK_SECONDS = 0.5
@@ -30,12 +28,12 @@ class Command(BaseCommand):
         person = owner_named(owner)
         plan = definition_plan(owner=person, definition=definition, calibrate=dry_run)
         if dry_run:
-            self.stdout.write(f"{counted(plan)}\n{estimated(plan)}")
+            self.stdout.write(f"{counted(plan)}\n{estimate_text(plan)}")
             for problem in plan.missing:
                 self.stdout.write(f"{problem.path}: {problem.message}")
             return
         study = definition_launch(owner=person, definition=definition, source=file.read_text(encoding="utf-8"))
-        self.stdout.write(f"Launched study {study.pk}: {plan.runs} runs.\n{estimated(plan)}")
+        self.stdout.write(f"Launched study {study.pk}: {plan.runs} runs.\n{estimate_text(plan)}")
         if wait:
             self.wait(study)
 
@@ -56,17 +54,6 @@ class Command(BaseCommand):
 
 def counted(plan: Plan) -> str:
     return f"{plan.runs} runs in {plan.cells} cells, {plan.reused} of them exist already."
-
-
-def estimated(plan: Plan) -> str:
-    """Time and traffic in one line; a guess says that it is one."""
-    bytes_text = f"{plan.bytes / 1e6:,.1f} MB would cross the network in a real deployment."
-    if plan.runs == plan.reused:
-        return f"Nothing to compute. {bytes_text}"
-    found = plan.estimate
-    low, high = (duration(timedelta(seconds=ceil(seconds))) for seconds in (found.low_seconds, found.high_seconds))
-    where = f"on {found.workers} worker{'' if found.workers == 1 else 's'}" if found.workers else "on one worker"
-    return f"About {low} to {high} {where} ({found.basis}). {bytes_text}"
 
 
 def owner_named(name: str | None) -> User:

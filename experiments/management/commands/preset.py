@@ -3,9 +3,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from experiments.management.commands import launch
-from experiments.management.commands.launch import counted, estimated, owner_named
+from experiments.management.commands.launch import counted, owner_named
 from experiments.presets.preset import presets
 from experiments.services.presets import launchable, preset_launch, preset_plan
+from experiments.templatetags.presets import estimate_text
 
 
 class Command(launch.Command):
@@ -23,7 +24,7 @@ class Command(launch.Command):
         plan = preset_plan(owner=person, preset=preset, scale=scale)
         if plan is None:
             raise CommandError(" ".join(launchable(preset, scale).left_out))
-        self.stdout.write(f"{counted(plan)}\n{estimated(plan)}")
+        self.stdout.write(f"{counted(plan)}\n{estimate_text(plan)}")
         if dry_run:
             return
         study = preset_launch(owner=person, preset=preset, scale=scale)
