@@ -1,4 +1,4 @@
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from experiments.views import (
@@ -6,8 +6,10 @@ from experiments.views import (
     audit,
     catalog,
     datasets,
+    displays,
     editor,
     fleet,
+    log_in,
     me,
     portraits,
     presets,
@@ -22,8 +24,6 @@ from experiments.views import (
 )
 from experiments.views.compare.paths import urlpatterns as compare_paths
 
-log_in = LoginView.as_view(template_name="pages/log_in.html", redirect_authenticated_user=True)
-
 urlpatterns = [
     path("", studies.studies, name="studies"),
     path("studies/new", editor.new_study, name="new-study"),
@@ -35,6 +35,9 @@ urlpatterns = [
     path("studies/<int:pk>/figure", study.study_figure, name="study-figure"),
     path("studies/portrait", portraits.draft_portrait, name="draft-portrait"),
     path("studies/<int:pk>/portrait", portraits.study_portrait, name="study-portrait"),
+    path("studies/<int:pk>/displays", displays.study_displays, name="displays"),
+    path("studies/<int:pk>/displays/charts/<slug:name>", displays.display_chart, name="display-chart"),
+    path("studies/<int:pk>/displays/charts/<slug:name>.csv", displays.display_csv, name="display-csv"),
     path("studies/<int:pk>/edit", study_edits.edit, name="study-edit"),
     path("studies/<int:pk>/deletion", study_edits.deletion, name="study-deletion"),
     path("studies/<int:pk>/<slug:action>", actions.study_action, name="study-action"),
@@ -68,6 +71,6 @@ urlpatterns = [
     path("me/tokens", me.token_new, name="token-new"),
     path("me/tokens/<int:pk>/revoke", me.token_end, name="token-revoke"),
     path("audit", audit.audit, name="audit"),
-    path("log-in", log_in, name="login"),
+    path("log-in", log_in.LogIn.as_view(), name="login"),
     path("log-out", LogoutView.as_view(), name="logout"),
 ]

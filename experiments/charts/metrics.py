@@ -18,6 +18,11 @@ class MetricLabel:
     def axis(self) -> str:
         return f"{self.text}, {self.unit}" if self.unit else self.text
 
+    @property
+    def difference_unit(self) -> str:
+        """Shares differ by percentage points."""
+        return "points" if self.unit == "%" else self.unit
+
     def shown(self, value: float | None) -> str:
         return "–" if value is None else f"{value * self.scale:.{self.digits}f}"
 
@@ -55,6 +60,7 @@ KNOWN: dict[str, MetricLabel] = {
         seconds("seconds_evaluate", "Evaluation time"),
     )
 }
+DETECTORS = "athena.detector_accuracy"
 
 
 def metric_label(name: str) -> MetricLabel:
@@ -62,6 +68,8 @@ def metric_label(name: str) -> MetricLabel:
         return known
     if name.startswith("recall."):
         return share(name, f"Recall of {name.removeprefix('recall.')}")
+    if name.startswith(DETECTORS):
+        return share(name, f"Detector accuracy {name.removeprefix(DETECTORS).replace('.', 'of ', 1)}".strip())
     return MetricLabel(name, name.replace("_", " "))
 
 

@@ -27,6 +27,7 @@ from experiments.services.presets import (
     runs_as_published,
 )
 from experiments.services.studies import Plan
+from experiments.views.displays import displays_context
 from experiments.views.parts import whole_number
 from experiments.views.people import person
 from workers.catalog import load_catalog
@@ -78,7 +79,7 @@ def preset_page(request: HttpRequest, name: str) -> HttpResponse:
     launches = launches_of(preset)
     study = chosen_study(request, launches)
     rows = comparison(preset=preset, study=study) if study and preset.published else []
-    context = {
+    context: dict[str, Any] = {
         "preset": preset,
         "data": data_for(preset),
         "scales": [scale_card(request, preset, scale) for scale in ("quick", "full")],
@@ -89,6 +90,8 @@ def preset_page(request: HttpRequest, name: str) -> HttpResponse:
         "inside": sum(row.inside is True for row in rows),
         "with_interval": sum(row.inside is not None for row in rows),
     }
+    if study:
+        context |= displays_context(request, study, preset, own=True)
     return render(request, "pages/preset.html", context)
 
 

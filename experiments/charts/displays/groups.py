@@ -1,0 +1,47 @@
+"""Groups of clients that a strategy found, and how well they match what the clients hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.charts.displays.table import DisplayTable, Field
+from experiments.charts.findings import text
+
+COLUMNS = ("Groups", "Clients in each", "Purity", "Kinds of clients", "Near no other", "Radius")
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """One run's finding."""
+
+    label: str
+    seed: int
+    found: Mapping[str, Any]
+
+
+def groups_in(findings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Whatever strategy found them."""
+    told = [each for each in findings.values() if isinstance(each, Mapping) and "groups" in each]
+    return told[0] if told else None
+
+
+def groups_table(groupings: Sequence[Grouping]) -> DisplayTable:
+    rows = tuple(((each.label, str(each.seed)), fields(each.found)) for each in groupings)
+    caption = "Purity: share of clients in a group whose commonest set of classes is theirs"
+    return DisplayTable("Groups found", ("cell", "seed"), COLUMNS, rows, caption)
+
+
+def fields(found: Mapping[str, Any]) -> tuple[Field, ...]:
+    sizes = [len(group["members"]) for group in found["groups"]]
+    told = [len(sizes), sizes, found.get("purity"), found.get("class_sets"), len(found.get("noise") or ())]
+    return (*(Field(text(each)) for each in told), Field(text(found.get("eps"))))
+
+
+def members_table(grouping: Grouping) -> DisplayTable:
+    rows = tuple(
+        ((str(place),), (Field(text(group["members"])), Field(text(group["classes"]))))
+        for place, group in enumerate(grouping.found["groups"], start=1)
+    )
+    return DisplayTable(f"{grouping.label}, seed {grouping.seed}", ("group",), ("Clients", "Classes"), rows)

@@ -1,0 +1,99 @@
+"""Several readings of every cell's curves side by side: the best of each column in bold, ties marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.charts.displays.table import DisplayTable, Field
+from experiments.charts.intervals import Sample
+from experiments.charts.labels import axis_title
+from experiments.charts.metrics import MetricLabel
+from experiments.charts.values import Axes, rivals, setting_of, shown, standings
+from experiments.presets.preset import ArgMax, Max, OneRun, Over
+from experiments.presets.readings import Curves, read
+
+Seeds = Mapping[int, Curves]
+"""The curves of a cell's finished runs by seed."""
+STABLE_FROM, STABLE_TO = 16, 100
+
+
+@dataclass(frozen=True)
+class Column:
+    """`judged`: one of its values can be called the best."""
+
+    label: MetricLabel
+    reading: OneRun
+    judged: bool = True
+
+
+def share(text: str, *, squared: bool = False) -> MetricLabel:
+    unit, scale = ("%²", 1e4) if squared else ("%", 100.0)
+    return MetricLabel(text, text, unit, scale, 2, higher_is_better=not squared)
+
+
+def stability_columns(rounds: int) -> tuple[Column, ...]:
+    """Rounds 16 to 100 as in the study that printed them; shorter runs are looked at from the same share on."""
+    last = min(STABLE_TO, rounds)
+    first = max(1, round(STABLE_FROM * last / STABLE_TO))
+    span = f"rounds {first}–{last}"
+    return (
+        Column(share("Max"), Max(take="max")),
+        Column(share(f"Mean, {span}"), Over(take="mean", first=first, last=last)),
+        Column(share(f"Variance, {span}", squared=True), Over(take="variance", first=first, last=last)),
+    )
+
+
+BEST_COLUMNS = (
+    Column(share("Best accuracy"), Max(take="max")),
+    Column(MetricLabel("argmax", "In round", digits=1), ArgMax(take="argmax"), judged=False),
+)
+
+
+def reading_table(
+    title: str, cells: Mapping[str, Seeds], axes: Axes, columns: Sequence[Column], *, compared: str
+) -> DisplayTable:
+    """A row for each cell with finished runs; only cells that agree in all but the compared axis are rivals."""
+    cells = {cell: seeds for cell, seeds in cells.items() if seeds}
+    samples = [{cell: sample_of(seeds, column.reading) for cell, seeds in cells.items()} for column in columns]
+    groups = rivals(list(cells), axes, compared)
+    standing = [
+        standings(own, groups, higher=column.label.higher_is_better) if column.judged else {}
+        for column, own in zip(columns, samples, strict=True)
+    ]
+    rows = tuple(
+        (
+            words_of(cell, axes, compared),
+            tuple(
+                Field(shown(own[cell], column.label), best.get(cell, ""), notes(own[cell]))
+                for column, own, best in zip(columns, samples, standing, strict=True)
+            ),
+        )
+        for cell in cells
+    )
+    return DisplayTable(title, heads_of(axes, compared), tuple(each.label.axis for each in columns), rows, CAPTION)
+
+
+CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"
+
+
+def sample_of(seeds: Seeds, reading: OneRun) -> Sample:
+    values = {seed: read(reading, curves) for seed, curves in seeds.items()}
+    known = {seed: value for seed, value in values.items() if value is not None}
+    finite = {seed: value for seed, value in known.items() if math.isfinite(value)}
+    return Sample(finite, lost=len(known) - len(finite), missed=len(values) - len(known))
+
+
+def notes(sample: Sample) -> str:
+    return f"{sample.lost} not finite" if sample.lost else ""
+
+
+def heads_of(axes: Axes, compared: str) -> tuple[str, ...]:
+    others = [axis_title(axis) for axis in axes if axis != compared]
+    return (*others, *([axis_title(compared)] if compared in axes else [])) or ("cell",)
+
+
+def words_of(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
+    """Setting first, then what competes in it."""
+    return (*setting_of(cell, axes, compared), *([axes[compared][cell]] if compared in axes else [])) or ("all",)

@@ -1,0 +1,35 @@
+"""How big models are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.charts.displays.bars import Bar, BarPart, BarsInfo
+from experiments.charts.metrics import MetricLabel
+from experiments.charts.spec_words import parsed
+from workers.spec.work import BYTES_PER_VALUE, parameter_count
+
+KILOBYTES = MetricLabel("bytes", "Size of the model", "kB", 1e-3, 0)
+
+
+def sizes_info(specs: Mapping[str, Mapping[str, Any]]) -> BarsInfo:
+    """Each model once for each data set; of detectors, as many as there are classes beside a single one."""
+    sizes: dict[str, int] = {}
+    for spec in specs.values():
+        sizes |= own_sizes(spec)
+    bars = tuple(Bar(name, size * KILOBYTES.scale, None, 1) for name, size in sizes.items())
+    return BarsInfo(KILOBYTES, (BarPart(KILOBYTES.text, 0, bars),) if bars else ())
+
+
+def own_sizes(spec: Mapping[str, Any]) -> dict[str, int]:
+    """None where a plugin or a data set has gone."""
+    found = parsed(spec)
+    if found is None:
+        return {}
+    size = parameter_count(found) * BYTES_PER_VALUE[found.precision]
+    name = f"{found.model.name} on {found.dataset.name}"
+    if found.strategy.name != "athena":
+        return {name: size}
+    classes = found.dataset_facts.classes
+    return {name: size, f"{classes} × {name}": size * classes}

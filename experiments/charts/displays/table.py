@@ -1,0 +1,32 @@
+"""A table whose columns are different numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.charts.values import Standing
+
+MOST_OPEN = 24
+
+
+@dataclass(frozen=True)
+class Field:
+    text: str
+    standing: Standing = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class DisplayTable:
+    """`heads` are the words that begin each row, `columns` the numbers' names; `caption` says what they are."""
+
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[Field, ...]], ...]
+    caption: str = ""
+
+    @property
+    def long(self) -> bool:
+        """Better folded away at first."""
+        return len(self.rows) > MOST_OPEN

@@ -1,0 +1,139 @@
+"""Displays that are charts of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from django.http import QueryDict
+
+from experiments.charts.compare_curves import (
+    CompareCurvesInfo,
+    compare_curves_description,
+    compare_curves_figure,
+    compare_curves_info,
+    compare_curves_notes,
+    compare_legend,
+)
+from experiments.charts.displays.bars import (
+    BarsInfo,
+    bars_description,
+    bars_figure,
+    bars_info,
+    bars_legend,
+    bars_notes,
+    bars_table,
+    stacked_info,
+)
+from experiments.charts.displays.moments import marks, marks_note, moments
+from experiments.charts.displays.sizes import sizes_info
+from experiments.charts.drawing import Drawing
+from experiments.charts.metrics import DETECTORS, MetricLabel, metric_label, share
+from experiments.charts.placing import Placed
+from experiments.charts.styles import HUES, Style, dash
+from experiments.charts.tables import Table
+from experiments.charts.values import Wanted
+from experiments.compare.choices import choices_of
+from experiments.compare.drawn import Drawn
+from experiments.compare.overview import DRAWN
+from experiments.compare.samples import one_column, samples_of, spent_samples
+from experiments.displays.subject import Subject
+from experiments.selectors.compare.curves import CurveStatistics, curves_of
+
+TOTAL = MetricLabel("bytes", "Traffic of all rounds", "MB", 1e-6, 2)
+TRAFFIC = {"Upload": "bytes_up", "Download": "bytes_down", "Client to client": "bytes_peer"}
+BESIDE = {"accuracy": "all detectors together (the surest decides)", DETECTORS: "mean of the detectors"}
+
+
+def swap_moments(subject: Subject) -> Drawn:
+    places = dict(list(subject.places.items())[:DRAWN])
+    points = curves_of(cells=runs_by_cell(subject, places), metric="accuracy")
+    info = compare_curves_info(points, places, metric_label("accuracy"))
+    rounds = {cell.key: cell.spec["rounds"] for cell in subject.picked.cells}
+    found = {
+        places[cell].style.label: own
+        for cell, spec in subject.picked.specs.items()
+        if cell in places and (own := moments(spec["strategy"], rounds[cell]))
+    }
+    drawn = curves_drawn("Swap and average moments", info, points)
+    figure = {**drawn.figure, "data": [*drawn.figure["data"], *marks(info, found)]}
+    notes = [marks_note(found), compare_curves_notes(info, drawn=len(places), cells=len(subject.picked.cells))]
+    return replace(drawn, figure=figure, notes=" · ".join(filter(None, notes)))
+
+
+def detectors(subject: Subject) -> Drawn:
+    names = [name for name in subject.metrics if name.startswith(f"{DETECTORS}.")]
+    words = {name: name.removeprefix(f"{DETECTORS}.") for name in names}
+    return several("Accuracy of each class's detector", subject, words)
+
+
+def detectors_together(subject: Subject) -> Drawn:
+    return several("All detectors together beside their mean", subject, BESIDE)
+
+
+def several(title: str, subject: Subject, words: Mapping[str, str]) -> Drawn:
+    """Several metrics in one chart, a panel for each cell that has detectors."""
+    cells = [cell for cell in subject.picked.cells if cell.spec["strategy"]["name"] == "athena"]
+    points: list[CurveStatistics] = []
+    places: dict[str, Placed] = {}
+    for hue, (metric, word) in enumerate(words.items()):
+        style = Style(word, hue % HUES, dash(hue // HUES))
+        for cell in cells:
+            place = subject.places[cell.key].whole_label if len(cells) > 1 else ""
+            places[f"{cell.key} {metric}"] = Placed(style, "", place)
+        found = curves_of(cells={cell.key: [run.pk for run in cell.runs] for cell in cells}, metric=metric)
+        points += [point._replace(cell=f"{point.cell} {metric}") for point in found]
+    return curves_drawn(title, compare_curves_info(points, places, share("", "Accuracy")), points)
+
+
+def curves_drawn(title: str, info: CompareCurvesInfo, points: Iterable[CurveStatistics]) -> Drawn:
+    columns = ("line", "round", "mean", "std", "n", "lost")
+    return Drawn(
+        title,
+        compare_curves_figure(info, Drawing()),
+        compare_curves_description(info),
+        lambda: Table(columns, tuple((p.cell, p.round, p.mean, p.std, p.n, p.lost) for p in points)),
+        compare_curves_notes(info, drawn=0, cells=0),
+        compare_legend(info, {}),
+    )
+
+
+def runs_by_cell(subject: Subject, places: Mapping[str, Placed]) -> dict[str, list[int]]:
+    return {cell.key: [run.pk for run in cell.runs] for cell in subject.picked.cells if cell.key in places}
+
+
+def traffic(subject: Subject) -> Drawn:
+    parts = {text: spent_samples(subject.picked, [name], Wanted()) for text, name in TRAFFIC.items()}
+    return bars_drawn(stacked_info(subject.places, parts, TOTAL), "Traffic of all rounds")
+
+
+def final_bars(subject: Subject) -> Drawn:
+    samples = one_column(samples_of(subject.picked, choices_of(QueryDict())), Wanted())
+    return bars_drawn(bars_info(subject.places, samples, metric_label("accuracy")), "Final accuracy")
+
+
+def sizes(subject: Subject) -> Drawn:
+    return bars_drawn(sizes_info(subject.picked.specs), "Sizes of the models")
+
+
+def bars_drawn(info: BarsInfo, title: str) -> Drawn:
+    legend = bars_legend(info) if len(info.parts) > 1 else []
+    return Drawn(title, bars_figure(info), bars_description(info), lambda: bars_table(info), bars_notes(info), legend)
+
+
+CHARTS: dict[str, Callable[[Subject], Drawn]] = {
+    "swap-moments": swap_moments,
+    "traffic": traffic,
+    "detectors": detectors,
+    "detectors-together": detectors_together,
+    "final-bars": final_bars,
+    "sizes": sizes,
+}
+TITLES = {
+    "swap-moments": "Accuracy with swap and average moments",
+    "traffic": "Traffic",
+    "detectors": "Accuracy of each class's detector",
+    "detectors-together": "All detectors together beside their mean",
+    "final-bars": "Final accuracy",
+    "sizes": "Sizes of the models",
+}

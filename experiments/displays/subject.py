@@ -1,0 +1,76 @@
+"""A study as the displays see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import QueryDict
+
+from experiments.charts.displays.reading_table import Seeds
+from experiments.charts.placing import Placed
+from experiments.charts.values import compared_axis
+from experiments.compare.choices import choices_of
+from experiments.compare.picked import Picked, picked
+from experiments.models import RunState, Study
+from experiments.presets.preset import Preset
+from experiments.selectors.presets import curves_of
+from experiments.selectors.statistics import metric_names
+
+TARGET = 0.9
+COLUMNS = 5
+SAMPLED = 40
+"""So many cells' first runs tell which metrics there are."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """`target` is a fraction; `at` are the rounds of tables, none for five evenly spaced ones."""
+
+    study: Study
+    target: float = TARGET
+    at: tuple[int, ...] = ()
+
+    @cached_property
+    def picked(self) -> Picked:
+        return picked(choices_of(QueryDict(f"study={self.study.pk}")))
+
+    @cached_property
+    def places(self) -> dict[str, Placed]:
+        return self.picked.places(choices_of(QueryDict()))
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        return metric_names(runs=[cell.runs[0].pk for cell in self.picked.cells[:SAMPLED]])
+
+    @property
+    def strategies(self) -> list[dict[str, object]]:
+        return [cell.spec["strategy"] for cell in self.picked.cells]
+
+    @property
+    def rounds(self) -> int:
+        return max((cell.spec["rounds"] for cell in self.picked.cells), default=0)
+
+    @property
+    def table_rounds(self) -> tuple[int, ...]:
+        step = max(1, self.rounds // COLUMNS)
+        chosen = [number for number in self.at if number <= self.rounds]
+        return tuple(chosen or range(step, self.rounds + 1, step))[:COLUMNS]
+
+    @property
+    def compared(self) -> str:
+        return compared_axis(self.picked.axes)
+
+    def curves(self, *metrics: str) -> dict[str, Seeds]:
+        """Of finished runs; a cell without any has no seeds."""
+        done = [run.pk for run in self.picked.runs.values() if run.state == RunState.DONE]
+        found = curves_of(done, list(metrics))
+        return {
+            cell.key: {run.seed: found[run.pk] for run in cell.runs if run.pk in found} for cell in self.picked.cells
+        }
+
+
+def subject_of(study: Study, preset: Preset | None = None, *, target: float | None = None) -> Subject:
+    """With what the preset sets, where there is one; a target that is given counts first."""
+    own = preset.target if preset else None
+    return Subject(study, target or own or TARGET, tuple(preset.table_rounds) if preset else ())

@@ -1,0 +1,66 @@
+"""Displays that are views of Compare: which, and the choices that make them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from experiments.charts.labels import axis_title
+from experiments.compare.overview import DRAWN
+from experiments.displays.subject import Subject
+
+RATIO = "hybrid.ratio"
+
+
+@dataclass(frozen=True)
+class CompareView:
+    """`chart` is a chart's name there; the query is the address's."""
+
+    title: str
+    chart: str
+    query: str
+
+
+def curves(subject: Subject) -> list[CompareView]:
+    return [
+        CompareView(title, "curves", query(subject, *placing(subject), ("metric", metric), *only))
+        for metric, name in (("accuracy", "Test accuracy"), ("loss", "Test loss"))
+        for title, only in split(subject, name)
+        if metric in subject.metrics
+    ]
+
+
+def placing(subject: Subject) -> list[tuple[str, str]]:
+    """Ratios by colour, methods side by side, as the study of hybrid sharing drew them."""
+    if RATIO not in subject.picked.axes:
+        return []
+    method = [("column", "hybrid.method")] if "hybrid.method" in subject.picked.axes else []
+    return [("colour", RATIO), *method]
+
+
+def split(subject: Subject, title: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """One chart, or one for each value of the smallest axis where there are more lines than a chart takes."""
+    axes = {axis: list(dict.fromkeys(words.values())) for axis, words in subject.picked.axes.items()}
+    others = sorted((len(words), axis) for axis, words in axes.items() if axis not in ("strategy", RATIO))
+    if len(subject.picked.cells) <= DRAWN or not others:
+        return [(title, [])]
+    axis = next((axis for _, axis in others if axis != "hybrid.method"), others[0][1])
+    return [(f"{title}, {axis_title(axis)} {word}", [("only", f"{axis}:{word}")]) for word in axes[axis]]
+
+
+def against_ratio(subject: Subject) -> list[CompareView]:
+    chosen = query(subject, ("against", RATIO))
+    return [CompareView("Final accuracy against hybrid ratio", "against", chosen)]
+
+
+def ratio_to_target(subject: Subject) -> list[CompareView]:
+    chosen = query(subject, ("against", RATIO), *to_target(subject))
+    return [CompareView(f"Rounds to {subject.target:.0%} against hybrid ratio", "against", chosen)]
+
+
+def to_target(subject: Subject) -> list[tuple[str, str]]:
+    return [("value", "rounds"), ("target", f"{100 * subject.target:g}")]
+
+
+def query(subject: Subject, *choices: tuple[str, str]) -> str:
+    return urlencode([("study", str(subject.study.pk)), *choices])

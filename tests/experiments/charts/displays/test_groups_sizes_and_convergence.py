@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from experiments.charts.displays.convergence import convergence_table
+from experiments.charts.displays.groups import Grouping, groups_in, groups_table, members_table
+from experiments.charts.displays.sizes import sizes_info
+from experiments.charts.displays.table import Field
+from workers.spec import parse_run
+
+FOUND = {
+    "groups": [{"members": [0, 2], "classes": ["0", "1"]}, {"members": [1], "classes": ["2"]}],
+    "purity": 1.0,
+    "class_sets": 2,
+    "noise": [1],
+    "eps": 0.25,
+}
+
+
+def test_groups_are_told_with_their_sizes() -> None:
+    assert groups_in({"confusion": [[1]], "athena": FOUND}) == FOUND
+    assert groups_in({"confusion": [[1]]}) is None
+    table = groups_table([Grouping("athena", 3, FOUND)])
+    assert table.rows == ((("athena", "3"), tuple(map(Field, ("2", "2, 1", "1", "2", "1", "0.25")))),)
+    assert members_table(Grouping("athena", 3, FOUND)).rows[0] == (("1",), (Field("0, 2"), Field("0, 1")))
+
+
+def test_detectors_count_once_for_each_class() -> None:
+    """Logistic regression on 64 values: 10 classes have 650 parameters of 4 bytes."""
+    given = {"dataset": {"name": "digits"}, "model": {"name": "logistic"}, "strategy": {"name": "athena"}}
+    spec = parse_run(given).model_dump(mode="json")
+    bars = {bar.name: bar.mean for bar in sizes_info({"a": spec}).parts[0].bars}
+    assert bars == {"logistic on digits": pytest.approx(2.6), "10 × logistic on digits": pytest.approx(26.0)}
+
+
+def test_bytes_until_convergence_are_told_on_average_and_at_worst() -> None:
+    """Two seeds settle in rounds 2 and 4 (mean 3, std 1.4); a round sends 2 MB."""
+    early = {"accuracy": {1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5}, "bytes_up": dict.fromkeys(range(1, 5), 2e6)}
+    late = {"accuracy": {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.3}, "bytes_up": dict.fromkeys(range(1, 5), 2e6)}
+    axes = {"strategy": {"a": "fedavg", "b": "fedprox"}}
+    never = {"accuracy": {1: 0.1, 2: 0.2}, "bytes_up": {1: 1.0}}
+    table = convergence_table({"a": {0: early, 1: late}, "b": {0: never}}, axes, compared="strategy")
+
+    assert table.rows[0] == (("fedavg",), tuple(map(Field, ("3.0 ± 1.4", "2.00", "6.00", "8.83"))))
+    assert table.rows[1][1][0] == Field("not yet")

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from experiments.charts.compare_curves import compare_curves_info
+from experiments.charts.displays.moments import Moments, marks, marks_note, moments
+from experiments.charts.metrics import metric_label
+from experiments.charts.placing import Placed
+from experiments.charts.styles import Style
+from experiments.selectors.compare.curves import CurveStatistics
+
+
+def test_a_swapping_strategys_moments_follow_from_h1_and_h2() -> None:
+    """h1 = 2, h2 = 2: steps 0, 4, 8 average and steps 2, 6 swap; a round is a step plus one."""
+    assert moments({"name": "fedswap", "h1": 2, "h2": 2}, 9) == Moments(swaps=(3, 7), averages=(1, 5, 9))
+    assert moments({"name": "fedavg", "every": 2}, 9) is None
+
+
+def test_the_moments_are_marked_on_the_line() -> None:
+    points = [CurveStatistics("a", number, number / 10, None, None, None, 1, 0) for number in range(5)]
+    places = {"a": Placed(Style("fedswap", 3, "solid"), "", "")}
+    info = compare_curves_info(points, places, metric_label("accuracy"))
+    swap, average = marks(info, {"fedswap": Moments((2, 4), (1, 3))})
+
+    assert (swap["x"], swap["y"], swap["marker"]["symbol"]) == ([2, 4], [20.0, 40.0], "triangle-up-open")
+    assert (average["x"], average["meta"]) == ([1, 3], {"hue": 3})
+
+
+def test_marks_that_would_hide_their_line_are_left_out() -> None:
+    many = {"fedswap": Moments(tuple(range(41)), (1,))}
+    assert marks_note(many).endswith("(kinds with more than 40 moments are not marked)")

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+from experiments.displays.charts import detectors, detectors_together, final_bars, swap_moments, traffic
+from experiments.displays.offered import shown_for
+from experiments.displays.subject import Subject, subject_of
+from experiments.models import User
+from experiments.presets.preset import presets
+from tests.experiments.lab import launched, record, runs_in_order
+
+pytestmark = pytest.mark.django_db
+
+
+def names(subject: Subject) -> list[str]:
+    return [each.name for each in shown_for(subject)]
+
+
+def test_only_displays_that_fit_are_offered(owner: User) -> None:
+    study = launched(owner, seeds=1, rounds=10)
+    assert names(subject_of(study)) == []
+    for run in runs_in_order(study):
+        record(run, {"accuracy": [0.1] + [0.5] * 10, "bytes_up": [0.0] + [1e6] * 10})
+
+    assert names(subject_of(study)) == [
+        "curves",
+        "rounds-table",
+        "stability-table",
+        "final-table",
+        "rounds-to-target",
+        "traffic",
+        "final-bars",
+        "holdings",
+    ]
+    bars = final_bars(subject_of(study)).table.rows
+    assert [row[2:] for row in bars] == [(0.5, None, 1), (0.5, None, 1)]
+    assert [row[2] for row in traffic(subject_of(study)).table.rows] == [1e7, 1e7]
+
+
+def test_ratios_are_drawn_against_the_ratio(owner: User) -> None:
+    study = launched(owner, seeds=1, strategy={"name": "fedavg"}, hybrid={"ratio": [0.0, 0.5]})
+    for run in runs_in_order(study):
+        record(run, {"accuracy": [0.1, 0.5, 0.95]})
+    found = {each.name: each for each in shown_for(subject_of(study, presets()["iaisy-2024"]))}
+
+    assert "against=hybrid.ratio" in found["against-ratio"].views[0].query
+    assert "value=rounds&target=90" in found["rounds-to-target"].views[0].query
+    assert found["rounds-to-target"].tables == []
+    assert "rounds-table" not in found
+
+
+def test_swaps_are_marked(owner: User) -> None:
+    study = launched(owner, seeds=1, rounds=9, strategy={"name": "fedswap", "h1": 2, "h2": 2})
+    record(runs_in_order(study)[0], {"accuracy": [number / 10 for number in range(10)]})
+    marked = [each for each in swap_moments(subject_of(study)).figure["data"] if each["mode"] == "markers"]
+
+    assert [each["x"] for each in marked] == [[3, 7], [1, 5, 9]]
+    assert "swap-moments" in names(subject_of(study))
+
+
+def test_detectors_have_a_line_for_each_class_and_stand_beside_their_mean(owner: User) -> None:
+    study = launched(owner, seeds=1, strategy={"name": "athena"})
+    run = runs_in_order(study)[0]
+    prefix = "athena.detector_accuracy"
+    run.findings = {"athena": {"groups": [{"members": [0, 1], "classes": ["0"]}], "purity": 0.5}}
+    record(run, {"accuracy": [0.1, 0.6], prefix: [0.5, 0.85], f"{prefix}.0": [0.5, 0.8], f"{prefix}.1": [0.5, 0.9]})
+
+    def last(trace: dict[str, list[float]]) -> float:
+        return trace["y"][-1]
+
+    subject = subject_of(study)
+    assert [(each["legendgroup"], last(each)) for each in detectors(subject).figure["data"]] == [
+        ("0", 80.0),
+        ("1", 90.0),
+    ]
+    assert [last(each) for each in detectors_together(subject).figure["data"]] == [60.0, 85.0]
+    found = {each.name: each for each in shown_for(subject, presets()["athena-fl-2023"].displays)}
+    assert [each.text for each in found["groups"].tables[0].rows[0][1]][:3] == ["1", "2", "0.5"]
+    assert list(found) == ["detectors", "curves", "sizes", "groups"]
+
+
+def test_a_table_is_read_at_the_presets_rounds(owner: User) -> None:
+    study = launched(owner, seeds=1, rounds=20)
+    for run in runs_in_order(study):
+        record(run, {"accuracy": [number / 20 for number in range(21)]})
+    at, best = next(
+        each.tables for each in shown_for(subject_of(study, presets()["tagarakis-2023"])) if each.name == "rounds-table"
+    )
+
+    assert at.columns == ("round 10", "round 20")
+    assert [field.text for field in at.rows[0][1]] == ["50.00", "100.00"]
+    assert [field.text for field in best.rows[0][1]] == ["100.00", "20.0"]
+    assert subject_of(study).table_rounds == (4, 8, 12, 16, 20)
