@@ -1,0 +1,1 @@
+"""Every strategy of the catalog on the same small, uneven federation, and docs/strategies.md made from it."""
