@@ -48,7 +48,7 @@ class CompareFilter(Schema):
 class ComparisonAnswer(Answer):
     model_config = described(
         title="Test accuracy over rounds",
-        description="Test accuracy, %, against round, mean over seeds. Last values: fedavg: 95.75 (n=3).",
+        description="Test accuracy, %, against rounds, mean over seeds. Last values: fedavg: 95.75 (n=3).",
         notes="Band: mean ± std over seeds",
         columns=["cell", "strategy", "round", "mean", "std", "low", "high", "n", "lost"],
         rows=[["9f2c", "fedavg", 20, 0.9575, 0.001, 0.9567, 0.9586, 3, 0]],

@@ -75,6 +75,13 @@ class BetterInfo:
     friedman: Friedman | None
     left_out: int
 
+    def between(self, first: str, second: str) -> tuple[int, int, int] | None:
+        """How often the first is better, ties and is worse; None where they share no setting."""
+        if pair := self.pair(first, second):
+            return (pair.wins, pair.ties, pair.losses) if pair.settings else None
+        pair = self.pair(second, first)
+        return (pair.losses, pair.ties, pair.wins) if pair and pair.settings else None
+
     def pair(self, first: str, second: str) -> PairInfo | None:
         return next((each for each in self.pairs if (each.first, each.second) == (first, second)), None)
 

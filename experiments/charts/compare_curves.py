@@ -42,6 +42,11 @@ class XAxis:
         """In a sentence."""
         return "rounds" if self.name == "round" else self.text.lower()
 
+    @property
+    def told(self) -> str:
+        """In a sentence, with its unit."""
+        return f"{self.plain}, {self.unit}" if self.unit else self.plain
+
 
 X_AXES: dict[str, XAxis] = {
     each.name: each
@@ -166,7 +171,7 @@ def compare_curves_description(info: CompareCurvesInfo) -> str:
     if not info.curves:
         return f"No {info.metric.text.lower()} has been measured yet."
     ends = "; ".join(ending(panel, curve, info.metric) for panel in info.panels for curve in panel.curves)
-    return f"{info.metric.axis}, against {info.x.title.lower()}, mean over seeds. Last values: {ends}."
+    return f"{info.metric.axis}, against {info.x.told}, mean over seeds. Last values: {ends}."
 
 
 def ending(panel: PanelCurves, curve: Curve, metric: MetricLabel) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from experiments.charts.intervals import t_half_width
 from experiments.charts.metrics import MetricLabel, metric_label
@@ -43,8 +43,7 @@ class Point(Protocol):
     def lost(self) -> int: ...
 
 
-@dataclass(frozen=True)
-class CurvePoint:
+class CurvePoint(NamedTuple):
     round: int
     mean: float
     n: int

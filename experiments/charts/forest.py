@@ -48,7 +48,7 @@ def forest_figure(pair: PairInfo, label: MetricLabel) -> dict[str, Any]:
                 "meta": {"hue": HUES[kind]},
             }
         )
-    unit = f", {label.unit}" if label.unit else ""
+    unit = f", {label.difference_unit}" if label.unit else ""
     zero = {
         "type": "line",
         "layer": "below",

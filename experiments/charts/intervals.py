@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -26,13 +26,16 @@ class Sample:
     def n(self) -> int:
         return len(self.seeds)
 
-    @property
+    @cached_property
     def mean(self) -> float | None:
         return math.fsum(self.seeds.values()) / self.n if self.seeds else None
 
-    @property
+    @cached_property
     def std(self) -> float | None:
-        return float(np.std(list(self.seeds.values()), ddof=1)) if self.n > 1 else None
+        if self.n < 2 or self.mean is None:
+            return None
+        mean = self.mean
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.seeds.values()) / (self.n - 1))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 from workers.catalog import load_catalog
 from workers.component import Kind
-from workers.spec import flatten, varying_paths
+from workers.spec import flatten
 from workers.spec.grid import count
+from workers.spec.paths import varying_in
 
 COMPONENTS: dict[str, Kind] = {
     "dataset": "dataset",
@@ -39,7 +40,7 @@ def axis_values(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None 
     two studies that differ in ten fixed fields are told apart by their names.
     """
     flat = {cell: flatten(spec) for cell, spec in specs.items()}
-    axes = dict.fromkeys(axis_of(path) for path in varying_paths(specs.values()))
+    axes = dict.fromkeys(axis_of(path) for path in varying_in(list(flat.values())))
     found = {axis: worded(axis, flat) for axis in sorted(axes, key=lambda axis: axis != "strategy")}
     if sources is None or len(set(sources.values())) < 2:
         return found

@@ -21,11 +21,12 @@ def packed_trace(trace: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_long(values: Any) -> bool:
-    numeric = isinstance(values, list) and len(values) >= LONG
-    return numeric and all(value is None or isinstance(value, int | float) for value in values)
+    """A series is of one kind: its first value tells whether these are numbers."""
+    long = isinstance(values, list) and len(values) >= LONG
+    return long and isinstance(next((value for value in values if value is not None), 0), int | float)
 
 
 def typed(values: Sequence[float | None]) -> dict[str, str]:
     """A gap is NaN, as in Plotly's own arrays."""
-    array = np.array([np.nan if value is None else value for value in values], dtype="<f8")
+    array = np.array(values, dtype="<f8")
     return {"dtype": "f8", "bdata": base64.b64encode(array.tobytes()).decode()}

@@ -15,9 +15,10 @@ from experiments.charts.tables import Table
 
 @dataclass(frozen=True)
 class CostPoint:
-    """Means over the seeds that have both numbers; `front`: no other cell is at least as good for at most the cost."""
+    """Means over seeds; `colour` is what the hue stands for. `front`: no other cell has at least as much for less."""
 
     label: str
+    colour: str
     hue: int
     cost: float
     value: float
@@ -36,6 +37,13 @@ class ParetoInfo:
     def front(self) -> list[CostPoint]:
         return sorted((point for point in self.points if point.front), key=lambda point: point.cost)
 
+    @property
+    def colours(self) -> dict[str, list[CostPoint]]:
+        found: dict[str, list[CostPoint]] = {}
+        for point in self.points:
+            found.setdefault(point.colour, []).append(point)
+        return found
+
 
 def pareto_info(
     places: Mapping[str, Placed],
@@ -50,22 +58,12 @@ def pareto_info(
         if value is not None and spent is not None:
             found.append((cell, spent * cost.scale, value * label.scale))
     best = on_front([(spent, value if label.higher_is_better else -value) for _, spent, value in found])
-    return ParetoInfo(
-        label,
-        cost,
-        tuple(
-            CostPoint(
-                places[cell].whole_label,
-                places[cell].style.hue,
-                spent,
-                value,
-                scaled_std(values[cell], label),
-                values[cell].n,
-                first,
-            )
-            for (cell, spent, value), first in zip(found, best, strict=True)
-        ),
-    )
+    points = []
+    for (cell, spent, value), front in zip(found, best, strict=True):
+        place, sample = places[cell], values[cell]
+        std = scaled_std(sample, label)
+        points.append(CostPoint(place.whole_label, place.colour, place.style.hue, spent, value, std, sample.n, front))
+    return ParetoInfo(label, cost, tuple(points))
 
 
 def scaled_std(sample: Sample, label: MetricLabel) -> float | None:
@@ -90,11 +88,11 @@ def pareto_figure(info: ParetoInfo) -> dict[str, Any]:
         "hoverinfo": "skip",
         "x": [point.cost for point in front],
         "y": [point.value for point in front],
-        "line": {"dash": "dot", "width": 1.5, "shape": "hv" if info.label.higher_is_better else "vh"},
+        "line": {"dash": "dot", "width": 1.5, "shape": "hv"},
         "meta": {"hue": 7},
     }
     return {
-        "data": [*([line] if len(front) > 1 else []), *(point_trace(point, info) for point in info.points)],
+        "data": [*([line] if len(front) > 1 else []), *(points_trace(*each, info) for each in info.colours.items())],
         "layout": {
             "hovermode": "closest",
             "xaxis": {"title": {"text": f"{info.cost.title}, whole run"}, "rangemode": "tozero"},
@@ -103,58 +101,55 @@ def pareto_figure(info: ParetoInfo) -> dict[str, Any]:
     }
 
 
-def point_trace(point: CostPoint, info: ParetoInfo) -> dict[str, Any]:
+def points_trace(colour: str, points: Sequence[CostPoint], info: ParetoInfo) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": point.label,
-        "legendgroup": point.label,
-        "x": [point.cost],
-        "y": [point.value],
-        "error_y": {
-            "type": "data",
-            "array": [point.std or 0],
-            "width": 3,
-            "thickness": 1,
-            "visible": point.std is not None,
-        },
+        "name": colour,
+        "legendgroup": colour,
+        "x": [point.cost for point in points],
+        "y": [point.value for point in points],
+        "error_y": {"type": "data", "array": [point.std or 0 for point in points], "width": 3, "thickness": 0.8},
         "marker": {
-            "size": 11 if point.front else 8,
-            "symbol": "diamond" if point.front else "circle-open",
+            "size": [12 if point.front else 8 for point in points],
+            "symbol": ["diamond" if point.front else "circle-open" for point in points],
             "line": {"width": 2},
         },
-        "hovertemplate": (
-            f"{point.label}<br>%{{y:.{info.label.digits}f}} for %{{x:,.4~g}} {info.cost.unit}"
-            f"{' · Pareto front' if point.front else ''} · n={point.n}<extra></extra>"
-        ),
-        "meta": {"hue": point.hue},
+        "customdata": [point_words(point, info) for point in points],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "meta": {"hue": points[0].hue},
     }
+
+
+def point_words(point: CostPoint, info: ParetoInfo) -> str:
+    value, unit = f"{point.value:.{info.label.digits}f}", f" {info.cost.unit}" if info.cost.unit else ""
+    front = " · Pareto front" if point.front else ""
+    return f"{point.label}: {value} for {point.cost:,.4g}{unit} · n={point.n}{front}"
 
 
 def pareto_legend(info: ParetoInfo) -> list[dict[str, Any]]:
     return [
         {
-            "label": point.label,
-            "hue": point.hue,
+            "label": colour,
+            "hue": points[0].hue,
             "dash": "solid",
-            "n": str(point.n),
-            "text": f"{'◆' if point.front else '○'} {point.label} · n={point.n}",
+            "n": str(len(points)),
+            "text": f"{colour} · {len(points)} cell{'s' if len(points) > 1 else ''}",
         }
-        for point in info.points
+        for colour, points in info.colours.items()
     ]
 
 
 def pareto_description(info: ParetoInfo) -> str:
     if not info.points:
         return f"{info.label.text}: no finished run has both numbers yet."
-    front = "; ".join(
-        f"{p.label}: {p.value:.{info.label.digits}f} for {p.cost:,.4g} {info.cost.unit}".rstrip() for p in info.front
-    )
-    return f"{info.label.axis}, against {info.cost.title.lower()} of {len(info.points)} cells. Pareto front: {front}."
+    front = "; ".join(point_words(point, info).removesuffix(" · Pareto front") for point in info.front)
+    return f"{info.label.axis}, against {info.cost.told}, of {len(info.points)} cells. Pareto front: {front}."
 
 
 def pareto_notes(info: ParetoInfo) -> str:
-    return "◆ Pareto front: no other cell has more for less · bars: std over seeds" if info.points else ""
+    front = ", ".join(point.label for point in info.front[:6])
+    return f"◆ Pareto front (no other cell has more for less): {front} · bars: std over seeds" if info.points else ""
 
 
 def pareto_table(info: ParetoInfo) -> Table:

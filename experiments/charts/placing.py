@@ -30,9 +30,12 @@ class Placing:
 
 @dataclass(frozen=True)
 class Placed:
+    """`colour` is what the hue stands for."""
+
     style: Style
     row: str
     column: str
+    colour: str = ""
 
     @property
     def whole_label(self) -> str:
@@ -52,6 +55,7 @@ def placed(specs: Mapping[str, Mapping[str, Any]], axes: Axes, placing: Placing)
             Style(label(cell, spec, lines, colour), hues[cell], dash(dashes[cell] + turns[cell])),
             word(axes, placing.row, cell),
             word(axes, placing.column, cell),
+            word(lines, colour, cell) or name_of(spec),
         )
         for cell, spec in specs.items()
     }

@@ -63,7 +63,7 @@ def forest(picked: Picked, choices: Choices) -> Drawn:
         f"{pair.first} against {pair.second}",
         forest_figure(pair, info.label),
         forest_description(pair, info.label),
-        better_table(info),
+        lambda: better_table(info),
         forest_notes(pair),
         empty="They share no seed in any setting.",
     )
@@ -78,7 +78,7 @@ def cost(picked: Picked, choices: Choices, axis: str) -> Drawn:
         f"{label.text} against {x.text.lower()}",
         pareto_figure(info),
         pareto_description(info),
-        pareto_table(info),
+        lambda: pareto_table(info),
         pareto_notes(info),
         pareto_legend(info),
         empty=missing_words(choices),
@@ -111,10 +111,10 @@ def fairness(picked: Picked, choices: Choices) -> Drawn:
         "Accuracies of clients",
         fairness_figure(found, choices.shape),
         fairness_description(found),
-        fairness_table(found),
+        lambda: fairness_table(found),
         "All clients of all seeds at the last evaluated round" if found else "",
         fairness_legend(found),
-        empty="Single clients were not evaluated: launch with `evaluation: {on: clients}`.",
+        empty="Single clients were not evaluated: launch with evaluation on clients.",
     )
 
 
@@ -131,21 +131,25 @@ def client_rounds(picked: Picked, choices: Choices) -> Drawn:
     info = client_charts.clients_info(
         "accuracy", history, rounds=rounds, everyone=len(everyone), last_round=run.rounds_done
     )
-    values = tuple(
+    return Drawn(
+        f"Clients of run {pk} over rounds",
+        client_charts.clients_figure(info),
+        client_charts.clients_description(info),
+        lambda: client_table(info),
+        client_charts.clients_notes(info),
+        client_charts.clients_legend(info),
+        empty="This run has no accuracies of single clients.",
+    )
+
+
+def client_table(info: client_charts.ClientsInfo) -> Table:
+    rows = tuple(
         (client, number, value / info.metric.scale)
         for client, row in zip(info.clients, info.values, strict=True)
         for number, value in zip(info.rounds, row, strict=True)
         if value is not None
     )
-    return Drawn(
-        f"Clients of run {pk} over rounds",
-        client_charts.clients_figure(info),
-        client_charts.clients_description(info),
-        Table(("client", "round", "accuracy"), values),
-        client_charts.clients_notes(info),
-        client_charts.clients_legend(info),
-        empty="This run has no accuracies of single clients.",
-    )
+    return Table(("client", "round", "accuracy"), rows)
 
 
 def confusion(picked: Picked, choices: Choices) -> Drawn:
@@ -163,7 +167,7 @@ def confusion(picked: Picked, choices: Choices) -> Drawn:
         "Confusion matrices",
         confusions_figure(shown),
         told or "No finished run has a confusion matrix.",
-        confusions_table(infos),
+        lambda: confusions_table(infos),
         f"Seeds of a cell together; colour: share of the true class{left}" if infos else "",
         empty="Confusion matrices appear with the first finished runs.",
     )

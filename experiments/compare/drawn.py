@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.charts.packing import packed
 from experiments.charts.tables import Table
+
+BARE: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
+"""Nothing to draw: words stand there instead of empty axes."""
 
 
 @dataclass(frozen=True)
@@ -17,14 +20,19 @@ class Drawn:
     title: str
     figure: Mapping[str, Any]
     description: str
-    table: Table
+    make_table: Callable[[], Table]
     notes: str = ""
     legend: Sequence[Mapping[str, Any]] = field(default_factory=list)
     empty: str = "The first values appear with the first finished runs."
 
+    @property
+    def table(self) -> Table:
+        """The numbers behind it; made only for those who ask."""
+        return self.make_table()
+
     def answer(self) -> dict[str, Any]:
         return {
-            **packed(dict(self.figure)),
+            **(packed(dict(self.figure)) if self.figure["data"] else BARE),
             "title": self.title,
             "description": self.description,
             "notes": self.notes,
@@ -34,4 +42,4 @@ class Drawn:
 
 
 def nothing(title: str, why: str) -> Drawn:
-    return Drawn(title, {"data": [], "layout": {}}, why, Table((), ()), empty=why)
+    return Drawn(title, BARE, why, lambda: Table((), ()), empty=why)

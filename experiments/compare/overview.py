@@ -29,7 +29,7 @@ from experiments.charts.placing import Placed, placed
 from experiments.charts.tables import Table
 from experiments.charts.values import Wanted, compared_axis, value_label
 from experiments.compare.choices import Choices
-from experiments.compare.drawn import Drawn, nothing
+from experiments.compare.drawn import BARE, Drawn, nothing
 from experiments.compare.picked import Picked
 from experiments.compare.samples import Samples, gathered, one_column, run_values, samples_of
 from experiments.selectors.compare.curves import CurveStatistics, curves_of
@@ -58,7 +58,7 @@ def curves(picked: Picked, choices: Choices) -> Drawn:
         f"{label.text} over {choices.x.plain}",
         figure,
         compare_curves_description(info),
-        curve_table(picked, info, points),
+        lambda: curve_table(picked, info, points),
         " · ".join(note for note in notes if note),
         compare_legend(info, reached_words(picked, choices, places)),
         empty="The first curve appears with the first evaluated round.",
@@ -119,7 +119,7 @@ def against(picked: Picked, choices: Choices) -> Drawn:
         f"{label.text} against {axis_title(field)}",
         against_figure(info),
         against_description(info),
-        against_table(info),
+        lambda: against_table(info),
         against_notes(info),
         against_legend(info),
         empty=missing_words(choices),
@@ -149,7 +149,7 @@ def heat(picked: Picked, choices: Choices) -> Drawn:
         f"{label.text} over {axis_title(first)} and {axis_title(second)}",
         heat_figure(info),
         heat_description(info),
-        heat_table(info),
+        lambda: heat_table(info),
         "Means over seeds",
         empty=missing_words(choices),
     )
@@ -166,11 +166,10 @@ def pivot(picked: Picked, choices: Choices) -> Drawn:
     """The pivot table's numbers in tidy form."""
     samples = samples_of(picked, choices)
     table = table_of(picked, choices, samples)
-    data = pivot_data(
-        [cell.key for cell in picked.cells],
-        picked.axes,
-        samples,
-        compared=table.compared,
-        higher=table.label.higher_is_better,
+    cells, higher = [cell.key for cell in picked.cells], table.label.higher_is_better
+    return Drawn(
+        table.label.text,
+        BARE,
+        table.label.axis,
+        lambda: pivot_data(cells, picked.axes, samples, compared=table.compared, higher=higher),
     )
-    return Drawn(table.label.text, {"data": [], "layout": {}}, table.label.axis, data)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db import connection
-
-from experiments.selectors.statistics import SeedStatistics
 
 FINITE = "m.value NOT IN ('NaN', 'Infinity', '-Infinity')"
 OVER_SEEDS = f"""
@@ -39,10 +37,20 @@ SPENT = """
 """
 
 
-@dataclass(frozen=True)
-class CurveStatistics(SeedStatistics):
-    """`x` is the round, or what the seeds had spent by then on average; `values` are the seeds' own, if asked for."""
+class CurveStatistics(NamedTuple):
+    """As `SeedStatistics`, and: `x` is the round, or what the seeds had spent by then on average; `values` are the
 
+    seeds' own, if asked for. A tuple, because a chart is made of thousands.
+    """
+
+    cell: str
+    round: int
+    mean: float | None
+    std: float | None
+    low: float | None
+    high: float | None
+    n: int
+    lost: int
     x: float = 0.0
     values: tuple[float, ...] = ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import CharField, F, Func, Min, Q
 from django.db.models.functions import Coalesce
@@ -13,8 +13,7 @@ from django.db.models.functions import Coalesce
 from experiments.models import Membership, Run, RunState, Study
 
 
-@dataclass(frozen=True)
-class PickedRun:
+class PickedRun(NamedTuple):
     pk: int
     cell: str
     seed: int
@@ -43,27 +42,25 @@ def studies_picked(*, studies: Sequence[int], tags: Sequence[str]) -> list[Study
 
 def cells_picked(*, studies: Sequence[Study], runs: Sequence[int]) -> list[PickedCell]:
     """In the order of the studies and their grids; a run that several of them hold counts once."""
-    by_cell: dict[str, list[dict[str, Any]]] = {}
-    for row in member_rows([study.pk for study in studies], runs):
-        by_cell.setdefault(row["cell"], []).append(row)
-    specs = dict(
-        Run.objects.filter(pk__in=[rows[0]["run_id"] for rows in by_cell.values()]).values_list("cell", "spec")
-    )
-    names = source_names({row["source"] for rows in by_cell.values() for row in rows})
-    return [PickedCell(key, specs[key], names[rows[0]["source"]], picked(rows)) for key, rows in by_cell.items()]
+    by_cell: dict[str, list[PickedRun]] = {}
+    sources: dict[str, int] = {}
+    for pk, cell, seed, state, source, _ in member_rows([study.pk for study in studies], runs):
+        by_cell.setdefault(cell, []).append(PickedRun(pk, cell, seed, state))
+        sources.setdefault(cell, source)
+    first = [found[0].pk for found in by_cell.values()]
+    specs = dict(Run.objects.filter(pk__in=first).values_list("cell", "spec"))
+    names = source_names(set(sources.values()))
+    return [PickedCell(key, specs[key], names[sources[key]], tuple(found)) for key, found in by_cell.items()]
 
 
-def member_rows(studies: Sequence[int], runs: Sequence[int]) -> Sequence[dict[str, Any]]:
+def member_rows(studies: Sequence[int], runs: Sequence[int]) -> list[Any]:
+    """Run, cell, seed, state, the study that it is known by, and its place there."""
     within = Q(study_id__in=list(studies))
     members = Membership.objects.filter(within | Q(run_id__in=list(runs))).order_by()
-    grouped = members.values("run_id", cell=F("run__cell"), seed=F("run__seed"), state=F("run__state")).annotate(
+    grouped = members.values_list("run_id", "run__cell", "run__seed", "run__state").annotate(
         source=Coalesce(Min("study_id", filter=within), Min("study_id")), place=Min("position")
     )
     return list(grouped.order_by("source", "place", "run_id"))
-
-
-def picked(rows: Sequence[dict[str, Any]]) -> tuple[PickedRun, ...]:
-    return tuple(PickedRun(row["run_id"], row["cell"], row["seed"], row["state"]) for row in rows)
 
 
 def source_names(studies: set[int]) -> dict[int, str]:

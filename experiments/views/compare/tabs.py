@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from experiments.charts.better import friedman_words, p_text, pair_words
+from experiments.charts.better import BetterInfo, PairInfo, friedman_words, p_text, pair_words
 from experiments.charts.metrics import metric_label
 from experiments.charts.pivot_table import Entry, PivotTable, caption
 from experiments.charts.spec_diff import spec_diff
@@ -52,19 +52,38 @@ def entry_context(entry: Entry | None, table: PivotTable, most: int) -> dict[str
 
 def verdicts(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
     info = better(found, choices)
-    comparisons = sum(pair.ranks is not None for pair in info.pairs)
-    pairs = [
-        {
-            "pair": pair,
-            "address": changed(query, first=pair.first, versus=pair.second),
-            "words": pair_words(pair, comparisons),
-            "mean": None if pair.mean is None else f"{pair.mean:+.{info.label.digits}f}",
-            "p": p_text(pair.ranks.p) if pair.ranks else "–",
-            "corrected": "–" if pair.corrected is None else p_text(pair.corrected),
-        }
-        for pair in info.pairs
-    ]
-    return {"better": info, "pairs": pairs, "pair": chosen_pair(info, choices), "friedman": friedman_words(info)}
+    pair = chosen_pair(info, choices)
+    comparisons = sum(each.ranks is not None for each in info.pairs)
+    return {
+        "better": info,
+        "matrix": [
+            (first, [matrix_entry(info, first, second, query) for second in info.methods]) for first in info.methods
+        ],
+        "pair": pair,
+        "pair_words": pair_words(pair, comparisons) if pair else "",
+        "pair_facts": pair_facts(pair, info) if pair else {},
+        "friedman": friedman_words(info),
+    }
+
+
+def matrix_entry(info: BetterInfo, first: str, second: str, query: QueryDict) -> dict[str, Any] | None:
+    counts = info.between(first, second)
+    if counts is None:
+        return None
+    ahead, behind = counts[0] > counts[2], counts[0] < counts[2]
+    standing = "ahead" if ahead else "behind" if behind else ""
+    ordered = (first, second) if info.pair(first, second) else (second, first)
+    return {"counts": counts, "standing": standing, "address": changed(query, first=ordered[0], versus=ordered[1])}
+
+
+def pair_facts(pair: PairInfo, info: BetterInfo) -> dict[str, str]:
+    digits, unit = info.label.digits, info.label.difference_unit
+    mean = "–" if pair.mean is None else f"{pair.mean:+.{digits}f} {unit}".strip()
+    facts = {"Settings in common": str(len(pair.settings)), "Mean difference of cell means": mean}
+    if pair.ranks and pair.corrected is not None:
+        facts["Wilcoxon, exact"] = f"p = {p_text(pair.ranks.p)} over {pair.ranks.n} settings that differ"
+        facts["after Holm"] = f"p = {p_text(pair.corrected)}"
+    return facts
 
 
 def clients(found: Picked, choices: Choices) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def test_it_says_in_words_what_it_shows_and_what_it_leaves_out() -> None:
     points = [Point("a", 5, 0.5, n=3), Point("b", 4, 0.25)]
     info = compare_curves_info(points, TWO_PANELS, ACCURACY)
     assert compare_curves_description(info) == (
-        "Test accuracy, %, against round, mean over seeds. "
+        "Test accuracy, %, against rounds, mean over seeds. "
         "Last values: fedavg · iid: 50.00 (n=3); fedavg · shards: 25.00 (n=1)."
     )
     assert compare_curves_notes(info, drawn=40, cells=400) == (

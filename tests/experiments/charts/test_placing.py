@@ -21,22 +21,22 @@ FOUR = cells("fedavg/iid/5", "fedavg/shards/5", "scaffold/iid/5", "scaffold/shar
 
 def test_colour_is_the_strategy_and_the_dash_is_the_rest() -> None:
     assert placed(FOUR, axis_values(FOUR), Placing()) == {
-        "fedavg/iid/5": Placed(Style("fedavg · iid", 0, "solid"), "", ""),
-        "fedavg/shards/5": Placed(Style("fedavg · shards", 0, "dash"), "", ""),
-        "scaffold/iid/5": Placed(Style("scaffold · iid", 2, "solid"), "", ""),
-        "scaffold/shards/5": Placed(Style("scaffold · shards", 2, "dash"), "", ""),
+        "fedavg/iid/5": Placed(Style("fedavg · iid", 0, "solid"), "", "", "fedavg"),
+        "fedavg/shards/5": Placed(Style("fedavg · shards", 0, "dash"), "", "", "fedavg"),
+        "scaffold/iid/5": Placed(Style("scaffold · iid", 2, "solid"), "", "", "scaffold"),
+        "scaffold/shards/5": Placed(Style("scaffold · shards", 2, "dash"), "", "", "scaffold"),
     }
 
 
 def test_a_panel_tells_its_axis_and_the_label_does_not() -> None:
     found = placed(FOUR, axis_values(FOUR), Placing(column="partition"))
-    assert found["scaffold/shards/5"] == Placed(Style("scaffold", 2, "solid"), "", "shards")
+    assert found["scaffold/shards/5"] == Placed(Style("scaffold", 2, "solid"), "", "shards", "scaffold")
     assert found["scaffold/shards/5"].whole_label == "scaffold · shards"
 
 
 def test_colour_can_be_any_axis() -> None:
     found = placed(FOUR, axis_values(FOUR), Placing(colour="partition", row="strategy"))
-    assert found["scaffold/shards/5"] == Placed(Style("shards", 1, "solid"), "scaffold", "")
+    assert found["scaffold/shards/5"] == Placed(Style("shards", 1, "solid"), "scaffold", "", "shards")
 
 
 def test_the_dash_can_be_one_axis_of_several() -> None:
@@ -47,7 +47,7 @@ def test_the_dash_can_be_one_axis_of_several() -> None:
 
 def test_one_cell_is_called_by_its_strategy() -> None:
     one = cells("fednova/iid/5")
-    assert placed(one, {}, Placing()) == {"fednova/iid/5": Placed(Style("fednova", 3, "solid"), "", "")}
+    assert placed(one, {}, Placing()) == {"fednova/iid/5": Placed(Style("fednova", 3, "solid"), "", "", "fednova")}
 
 
 def test_a_wall_of_lines_gets_panels_by_itself() -> None:

@@ -1,0 +1,146 @@
+"""Whether one method is better, on a lab of hand-made seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+import pytest
+from scipy import stats
+
+from experiments.charts.better import BetterInfo, better_info, better_table, friedman_words, p_text, pair_words
+from experiments.charts.forest import forest_description, forest_figure, forest_notes
+from experiments.charts.intervals import Difference, Sample
+from experiments.charts.metrics import metric_label
+
+ACCURACY, LOSS = metric_label("accuracy"), metric_label("loss")
+
+
+def compared(table: Mapping[str, Mapping[str, list[float]]], label: object = LOSS) -> BetterInfo:
+    """`table` has, by setting and method, a value for each seed."""
+    axes: dict[str, dict[str, str]] = {"strategy": {}, "clients": {}}
+    samples = {}
+    for setting, row in table.items():
+        for method, values in row.items():
+            cell = f"{method}/{setting}"
+            axes["strategy"][cell], axes["clients"][cell] = method, setting
+            samples[cell] = Sample(dict(enumerate(values)))
+    return better_info(list(samples), axes, samples, label, "strategy")  # type: ignore[arg-type]
+
+
+def test_within_a_setting_matching_seeds_are_compared() -> None:
+    info = compared({"5": {"a": [3.0, 4.0, 6.0], "b": [2.0, 3.0, 4.0]}})
+    # Differences 1, 1, 2: mean 4/3, std sqrt(1/3), half interval 4.302653 / 3.
+    (pair,) = info.pairs
+    half = 4.30265272975 / 3
+    assert pair.settings[0].difference == Difference(
+        pytest.approx(4 / 3), 3, pytest.approx(4 / 3 - half), pytest.approx(4 / 3 + half)
+    )
+    assert (pair.wins, pair.ties, pair.losses) == (0, 1, 0)
+    assert pair_words(pair, 1) == "No difference can be shown with 3 seeds."
+
+
+def test_lower_is_better_where_it_is() -> None:
+    table = {"5": {"a": [3.0, 3.1, 3.0], "b": [2.0, 2.0, 2.1]}}
+    assert pair_words(compared(table).pairs[0], 1) == "b is better (3 seeds)."
+    assert pair_words(compared(table, ACCURACY).pairs[0], 1) == "a is better (3 seeds)."
+
+
+def test_it_says_plainly_when_there_are_too_few_seeds() -> None:
+    assert pair_words(compared({"5": {"a": [3.0], "b": [2.0]}}).pairs[0], 1) == (
+        "One common seed is too few to tell: launch both with at least two, better five."
+    )
+
+
+def test_it_says_plainly_when_there_are_too_few_settings() -> None:
+    five = compared({str(n): {"a": [1.0 + n, 1.1 + n], "b": [0.5, 0.6]} for n in range(5)})
+    (pair,) = five.pairs
+    assert pair.ranks is not None
+    assert pair.ranks.p == 0.0625
+    assert (
+        pair_words(pair, 1) == "Too few settings to tell over all: 5 differ, and with this comparison at least 6 must."
+    )
+    assert "with 3 comparisons at least 7 must" in pair_words(pair, 3)
+
+
+def test_over_many_settings_it_tests_cell_means_and_never_pools_seeds() -> None:
+    table = {str(n): {"a": [n + 1.0, n + 1.5], "b": [n + 0.5, n + 0.5 - n / 10]} for n in range(8)}
+    info = compared(table, ACCURACY)
+    (pair,) = info.pairs
+    means = [1.25 + n - (n + 0.5 - n / 20) for n in range(8)]
+    expected = stats.wilcoxon(means)
+    assert pair.ranks is not None
+    assert (pair.ranks.n, pair.ranks.p) == (8, pytest.approx(expected.pvalue))
+    assert pair.mean == pytest.approx(100 * sum(means) / 8)
+    assert pair_words(pair, 1) == "a is better over all settings (p = 0.008 after Holm)."
+
+
+def test_all_pairs_are_corrected_together() -> None:
+    table = {str(n): {"a": [n + 3.0], "b": [n + 2.0 + n / 100], "c": [n + 2.0 + (-1) ** n / 10]} for n in range(8)}
+    info = compared(table, ACCURACY)
+    raw = [pair.ranks.p for pair in info.pairs if pair.ranks]
+    assert [(pair.first, pair.second) for pair in info.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert raw[:2] == [0.0078125, 0.0078125]
+    assert [pair.corrected for pair in info.pairs][:2] == [0.0234375, 0.0234375]
+    assert friedman_words(info).startswith("Friedman: the 3 differ over 8 settings (p = ")
+    assert friedman_words(info).endswith("Mean ranks: a 1.00, b 2.50, c 2.50.")
+
+
+def test_friedman_takes_only_settings_in_which_everyone_was_measured() -> None:
+    table = {
+        "5": {"a": [1.0], "b": [2.0], "c": [3.0]},
+        "9": {"a": [1.0], "b": [2.0]},
+        "12": {"a": [1.0], "b": [2.5], "c": [4.0]},
+    }
+    found = compared(table).friedman
+    assert found is not None
+    assert (found.settings, found.mean_ranks) == (2, (1.0, 2.0, 3.0))
+    assert "three methods or more" in friedman_words(compared({"5": {"a": [1.0], "b": [2.0]}}))
+    assert "two settings or more" in friedman_words(compared({"5": {"a": [1.0], "b": [2.0], "c": [3.0]}}))
+
+
+def test_the_matrix_reads_from_both_sides() -> None:
+    info = compared({"5": {"a": [3.0, 3.1], "b": [2.0, 2.1]}, "9": {"a": [1.0], "b": [2.0]}})
+    assert info.between("a", "b") == (0, 0, 1)
+    assert info.between("b", "a") == (1, 0, 0)
+    assert info.between("a", "a") is None
+    assert info.pairs[0].unknown == 1
+
+
+def test_methods_that_share_no_setting_or_seed_are_told_so() -> None:
+    apart = compared({"5": {"a": [1.0, 2.0]}, "9": {"b": [1.0, 2.0]}})
+    assert pair_words(apart.pairs[0], 1) == "They share no setting."
+    assert apart.between("a", "b") is None
+    assert better_info([], {}, {}, LOSS, "").pairs == ()
+
+
+def test_diverged_cells_are_not_compared() -> None:
+    axes = {"strategy": {"x": "a", "y": "b"}}
+    info = better_info(["x", "y"], axes, {"x": Sample({}, lost=3), "y": Sample({0: 1.0})}, LOSS, "strategy")
+    assert info.pairs[0].settings == ()
+
+
+def test_its_numbers_as_a_table() -> None:
+    found = better_table(compared({"5": {"a": [3.0, 4.0], "b": [2.0, 3.0]}, "9": {"a": [1.0], "b": [math.pi]}}))
+    assert found.rows[0] == ("a", "b", "5", 3.5, 2.5, 1.0, 1.0, 1.0, 2, "more")
+    assert found.rows[1][5:] == (pytest.approx(1 - math.pi), None, None, 1, "unknown")
+
+
+def test_the_forest_has_a_row_per_setting_and_zero_to_cross() -> None:
+    info = compared({"5": {"a": [0.9, 0.95], "b": [0.5, 0.55]}, "9": {"a": [0.5, 0.6], "b": [0.55, 0.5]}}, ACCURACY)
+    (pair,) = info.pairs
+    figure = forest_figure(pair, ACCURACY)
+    assert [trace["y"] for trace in figure["data"]] == [["9"], ["5"]]
+    assert [trace["meta"]["hue"] for trace in figure["data"]] == [7, 3]
+    assert figure["layout"]["xaxis"]["title"]["text"] == "a minus b, points"
+    assert (figure["layout"]["shapes"][0]["x0"], figure["layout"]["shapes"][0]["x1"]) == (0, 0)
+    assert len(go.Figure(figure).data) == 2
+    assert forest_notes(pair).startswith("a better in 1, worse in 0, tie in 1 settings · bars: 95 % interval")
+    assert forest_description(pair, ACCURACY).startswith(
+        "Test accuracy, %: a minus b. 5: +40.00 ± 0.00 (n=2), better; 9:"
+    )
+
+
+def test_p_values_are_short() -> None:
+    assert [p_text(p) for p in (0.0001, 0.0312, 1.0)] == ["< 0.001", "0.031", "1.000"]

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import math
+
+import plotly.graph_objects as go
+import pytest
+
+from experiments.charts.fairness import (
+    Spread,
+    fairness_description,
+    fairness_figure,
+    fairness_info,
+    fairness_table,
+    worst_tenth,
+)
+from experiments.charts.placing import Placed
+from experiments.charts.styles import Style
+
+PLACES = {"a": Placed(Style("fedavg", 0, "solid"), "", ""), "b": Placed(Style("fedprox", 1, "solid"), "", "")}
+CLIENTS = {"a": [[0.5, 1.0], [0.25, 0.75, math.nan]]}
+
+
+def test_the_worst_tenth_is_one_client_at_least() -> None:
+    assert worst_tenth([0.5, 0.25, 0.75]) == 0.25
+    # Eleven clients: the lowest two.
+    assert worst_tenth([0.1, 0.3, *([1.0] * 9)]) == pytest.approx(0.2)
+
+
+def test_clients_of_all_seeds_are_one_distribution_and_means_are_over_seeds() -> None:
+    # Means 75 and 50, worst 50 and 25, population std 25 and 25.
+    assert fairness_info(PLACES, CLIENTS) == (
+        Spread("fedavg", 0, "solid", 2, (25.0, 50.0, 75.0, 100.0), 62.5, 37.5, 25.0),
+    )
+
+
+def test_as_a_cumulative_curve_and_as_a_violin() -> None:
+    spreads = fairness_info(PLACES, CLIENTS)
+    (line,) = fairness_figure(spreads, "ecdf")["data"]
+    assert (line["x"], line["y"]) == ([25.0, 50.0, 75.0, 100.0], [25.0, 50.0, 75.0, 100.0])
+    (violin,) = go.Figure(fairness_figure(spreads, "violin")).data
+    assert (violin.type, violin.y) == ("violin", (25.0, 50.0, 75.0, 100.0))
+
+
+def test_it_says_what_to_do_where_clients_were_not_evaluated() -> None:
+    assert fairness_info(PLACES, {"b": [[math.nan]]}) == ()
+    assert "evaluation: {on: clients}" in fairness_description(())
+    assert "worst tenth 37.50" in fairness_description(fairness_info(PLACES, CLIENTS))
+    assert fairness_table(fairness_info(PLACES, CLIENTS)).rows[0] == ("fedavg", 0.25)
