@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from experiments.charts.labels import COMPONENTS, shown
-from experiments.editor.fields import title
+from experiments.editor.fields import plain_fields, title
 
 OPTIONS = {"priority": 0, "requires": "cpu", "reuse": True, "shuffle": False}
-DEFAULT = "default"
+DEFAULT_COMPONENTS = {"partition": {"name": "iid"}, "local.optimizer": {"name": "sgd"}}
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,29 @@ def block_changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[s
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any], index: int, many: bool) -> Iterator[Change]:
     old, new = dict(fields_of(before)), dict(fields_of(after))
     for path in dict.fromkeys([*old, *new]):
-        gone, come = only_in(old.get(path), new.get(path)), only_in(new.get(path), old.get(path))
+        was, becomes = old.get(path, defaults().get(path, [])), new.get(path, defaults().get(path, []))
+        gone, come = only_in(was, becomes), only_in(becomes, was)
         if gone or come:
             name = f"Block {index + 1}: {title(path)}" if many else title(path)
             yield Change(f"blocks.{index}.{path}", name, gone, come)
 
 
-def only_in(values: list[Any] | None, others: list[Any] | None) -> tuple[str, ...]:
-    """A field that is not given stands for its default, unless the other has more values than one."""
-    if values is None:
-        return (DEFAULT,)
-    known = {json.dumps(each, sort_keys=True) for each in others or ()}
-    return tuple(worded(each) for each in values if json.dumps(each, sort_keys=True) not in known)
+@cache
+def defaults() -> dict[str, list[Any]]:
+    """What a field that is not given stands for."""
+    plain = {field["path"]: [field["default"]] for field in plain_fields()}
+    return {**plain, **{path: [value] for path, value in DEFAULT_COMPONENTS.items()}, "seeds": [0]}
+
+
+def only_in(values: list[Any], others: list[Any]) -> tuple[str, ...]:
+    """Numbers count by their value: 1 and 1.0 are the same run."""
+    known = {compared(each) for each in others}
+    return tuple(worded(each) for each in values if compared(each) not in known)
+
+
+def compared(value: Any) -> str:
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return json.dumps(whole, sort_keys=True)
 
 
 def fields_of(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:

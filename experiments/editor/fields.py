@@ -33,27 +33,31 @@ KINDS = {"integer": "integer", "number": "number", "boolean": "boolean", "array"
 ALWAYS_SHOWN = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size")
 
 
-@cache
 def editor_fields() -> list[dict[str, Any]]:
     """Components first, then the numbers that every study sets, then the rest as RunSpec orders them."""
+    return [*(component_field(path) for path in COMPONENTS), *plain_fields()]
+
+
+@cache
+def plain_fields() -> list[dict[str, Any]]:
     schema = RunSpec.model_json_schema()
     plain = [field for field in leaves(schema, schema, "") if field["kind"] != "reserved"]
-    first = [component_field(path) for path in COMPONENTS]
     shown = sorted((each for each in plain if each["main"]), key=lambda each: ALWAYS_SHOWN.index(each["path"]))
-    return [*first, *shown, *(each for each in plain if not each["main"])]
+    return [*shown, *(each for each in plain if not each["main"])]
 
 
 def component_field(path: str) -> dict[str, Any]:
-    kind = COMPONENTS[path]
-    options = [option(each) for each in load_catalog().components[kind].values()]
-    return {"path": path, "title": title(path), "kind": "component", "main": True, "options": options}
+    """The hint is asked for each time: a data set may have come meanwhile."""
+    of = COMPONENTS[path]
+    options = [{**option(each), "hint": hint(each)} for each in load_catalog().components[of].values()]
+    return {"path": path, "title": title(path), "kind": "component", "of": of, "main": True, "options": options}
 
 
+@cache
 def option(component: Any) -> dict[str, Any]:
     described = describe(component)
     properties = described.pop("schema")["properties"]
-    parameters = [leaf(properties[name], {}, name) for name in properties if name != "name"]
-    return {**described, "parameters": parameters, "hint": hint(component)}
+    return {**described, "parameters": [leaf(properties[name], {}, name) for name in properties if name != "name"]}
 
 
 def hint(component: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
@@ -16,6 +17,7 @@ from workers.spec.grid import variants
 
 VALUES_TRIED = 200
 """Of each other component: a grid with more has the same neighbours again."""
+REMEMBERED = 60
 Misfits = dict[str, dict[str, str]]
 
 
@@ -25,13 +27,14 @@ def misfits(block: Any) -> Misfits:
         return {}
     fields = {key: value for key, value in block.items() if key not in ("seed", "seeds", "rounds", "stop")}
     try:
-        return judged(json.dumps(fields, sort_keys=True))
+        return judged(json.dumps(fields, sort_keys=True), int(time.time() // REMEMBERED))
     except TypeError:
         return {}
 
 
 @lru_cache(maxsize=256)
-def judged(text: str) -> Misfits:
+def judged(text: str, moment: int) -> Misfits:
+    """`moment` is part of what is remembered, since data sets come and go."""
     block = json.loads(text)
     base = next(variants(block, "", ""), None)
     if base is None:

@@ -65,8 +65,9 @@ export class BlockView {
   changed(path) {
     const held = document.activeElement?.closest("[data-number]")?.dataset.number;
     if (valuesOf(this.block, path).length > 1) this.axes.delete(path);
+    if (this.entry?.path !== path) this.entry = null;
     this.draw();
-    if (held && held !== path) this.element.querySelector(`[data-number="${held}"] [data-path]`)?.focus();
+    if (held && held !== path) this.focusEnd(this.element.querySelector(`[data-number="${held}"] [data-path]`));
     else if (!this.element.contains(document.activeElement)) this.focusAdd(path);
     this.editor.check();
   }
@@ -99,6 +100,11 @@ export class BlockView {
     this.focusLater?.focus();
     this.focusLater?.select();
     this.focusLater = null;
+  }
+
+  focusEnd(control) {
+    control?.focus();
+    if (control?.matches("input")) control.setSelectionRange(control.value.length, control.value.length);
   }
 
   focusAdd(path) {

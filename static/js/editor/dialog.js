@@ -30,10 +30,16 @@ function optionOf(field, name) {
 
 function draw(field, chosen, misfits) {
   const id = freshId("choice");
-  const select = element("select", { id, "aria-describedby": `${id}-about`, onchange: () => { chosen.name = select.value; draw(field, { name: select.value }, misfits); fields.querySelector("select").focus(); } }, ...choices(field, chosen, misfits));
+  const select = element("select", { id, "aria-describedby": `${id}-about`, onchange: () => { become(chosen, select.value); draw(field, chosen, misfits); fields.querySelector("select").focus(); } }, ...choices(field, chosen, misfits));
   const option = optionOf(field, chosen.name);
-  const head = element("div", {}, element("label", { for: id }, field.title), select, about(option, misfits[chosen.name], `${id}-about`));
+  const head = element("div", {}, element("label", { for: id }, field.title), select, about(field, option, misfits[chosen.name], `${id}-about`));
   fields.replaceChildren(head, ...option.parameters.map((each) => parameter(each, chosen)));
+}
+
+// Another component has other parameters.
+function become(chosen, name) {
+  for (const key of Object.keys(chosen)) delete chosen[key];
+  chosen.name = name;
 }
 
 // What does not go together with the rest of the block is named with its reason, and cannot be taken.
@@ -46,12 +52,13 @@ function choices(field, chosen, misfits) {
   return [...fitting.map(entry), element("optgroup", { label: "Does not fit this block" }, ...refused)];
 }
 
-function about(option, misfit, id) {
+function about(field, option, misfit, id) {
   return element("div", { class: "about", id },
     misfit ? element("p", { class: "bad" }, misfit) : "",
     option.summary ? element("p", {}, option.summary.replaceAll("`", "")) : "",
     option.hint ? element("p", {}, option.hint) : "",
-    option.paper ? element("p", {}, element("span", { class: "muted" }, "Paper "), option.paper) : "");
+    option.paper ? element("p", {}, element("span", { class: "muted" }, "Paper "), option.paper) : "",
+    option.name ? element("p", {}, element("a", { href: `/catalog#${field.of}-${option.name}`, target: "_blank" }, "In the catalog")) : "");
 }
 
 function parameter(each, chosen) {

@@ -1,7 +1,7 @@
 // Fields with one value, as inputs and selects side by side. "+ value" makes a field an axis with a row of its own.
 import { element, errorList, freshId } from "./dom.js";
 import { words } from "./rows.js";
-import { isGiven, parse, read, shown, write } from "./state.js";
+import { parse, read, shown, write } from "./state.js";
 
 export function numberFor(field, view) {
   const id = freshId("field");
@@ -34,7 +34,6 @@ function select(field, view, id) {
   const options = field.kind === "boolean" ? [true, false] : field.options;
   const value = read(view.block, field.path);
   const made = element("select", { id, "data-path": field.path, "aria-describedby": `${id}-note`, onchange: () => { write(view.block, field.path, made.value === "" ? [] : [options[Number(made.value)]]); view.typed(field.path); } },
-    element("option", { value: "" }, `${shown(field.default)} (default)`),
-    ...options.map((option, at) => element("option", { value: at, selected: isGiven(view.block, field.path) && option === value }, shown(option))));
+    ...options.map((option, at) => (option === field.default ? element("option", { value: "" }, shown(option)) : element("option", { value: at, selected: option === value }, shown(option)))));
   return made;
 }

@@ -135,11 +135,19 @@ function seedRow(field, view) {
     return { element: made, at };
   });
   const next = seeds.reduce((most, seed) => (Number.isInteger(seed) && seed >= most ? seed + 1 : most), 0);
+  // Redrawing takes the input out of the page, which counts as a change of its own: nothing is different by then.
+  const counted = () => {
+    const number = Number(count.value);
+    if (!/^\d+$/.test(count.value) || number > 10000 || seedsOf(view.block).length === number) return;
+    writeSeeds(view.block, Array.from({ length: number }, (_, index) => index));
+    view.changed("seeds");
+  };
   const count = element("input", {
     class: "entry count", inputmode: "numeric", autocomplete: "off", "aria-label": "Number of seeds", value: String(seeds.length),
-    onchange: () => { if (/^\d+$/.test(count.value) && Number(count.value) <= 10000) { view.block.seeds = Number(count.value); delete view.block.seed; view.changed("seeds"); } },
-    onkeydown: (event) => { if (event.key === "Enter") { event.preventDefault(); count.dispatchEvent(new Event("change")); } },
+    onchange: counted,
+    onkeydown: (event) => { if (event.key === "Enter") { event.preventDefault(); view.counting = true; counted(); } },
   });
+  if (view.counting) { view.focusLater = count; view.counting = false; }
   const more = [adder(field, `Add seed ${next}`, () => put([...seeds, next])), element("label", { class: "count-of" }, "seeds: ", count)];
   return frame(field, view, { chips, more, fixed: "mean ± std over these", also: ["seed"], total: Math.max(2, seeds.length) });
 }

@@ -36,10 +36,14 @@ def test_an_axis_tells_only_the_values_that_came_and_went() -> None:
 
 
 def test_a_field_that_is_not_given_is_its_default() -> None:
-    assert changes(clients=5) == [Change("blocks.0.clients", "Clients", ("default",), ("5",))]
+    assert changes(clients=5) == [Change("blocks.0.clients", "Clients", ("10",), ("5",))]
+    assert changes(clients=10, partition={"name": "iid"}, fraction=1) == []
+    assert changes(hybrid={"method": ["share-disjoint", "unify"]}) == [
+        Change("blocks.0.hybrid.method", "Hybrid method", (), ("unify",))
+    ]
     without = {key: value for key, value in BLOCK.items() if key != "rounds"}
-    assert differences({"blocks": [BLOCK]}, {"blocks": [without]}) == [
-        Change("blocks.0.rounds", "Rounds", ("20",), ("default",))
+    assert differences({"blocks": [{**BLOCK, "rounds": 50}]}, {"blocks": [without]}) == [
+        Change("blocks.0.rounds", "Rounds", ("50",), ("20",))
     ]
 
 
