@@ -21,7 +21,7 @@ import pyarrow.parquet
 from experiments.export.table import Table
 from experiments.services.numbers import json_number
 
-SLICE = 16_384
+SLICE = 8_192
 """Rows of text made at a time: they are some 100 bytes each."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -16,7 +16,7 @@ from experiments.export.facts import Facts
 from experiments.export.snapshot import Rows, pieces
 from experiments.export.table import WORD, Table, words
 
-ROWS = 131_072
+ROWS = 65_536
 """Rows in a batch, about."""
 SEGMENT = 10_000
 """Rounds of a curve that travel together, so that memory does not grow with the length of a run."""
