@@ -142,7 +142,7 @@ class ComparedAnswer(Answer):
     """Why it cannot be compared; empty where it can."""
 
 
-class ComparisonAnswer(Answer):
+class PresetComparison(Answer):
     model_config = described(preset="iaisy-2024", study=7, compared=1, rows=[])
 
     preset: str

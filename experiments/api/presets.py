@@ -10,7 +10,7 @@ from ninja import Path, Query, Router, Status
 
 from experiments.api.auth import person
 from experiments.api.present import study_answers
-from experiments.api.preset_schemas import ComparisonAnswer, PresetAnswer, PresetDetail, PresetLaunch
+from experiments.api.preset_schemas import PresetAnswer, PresetComparison, PresetDetail, PresetLaunch
 from experiments.api.schemas import Id, refusals
 from experiments.api.study_schemas import StudyDetail
 from experiments.models import Study
@@ -57,7 +57,7 @@ def launch(request: HttpRequest, name: Name, wanted: PresetLaunch) -> Any:
     return Status(201, study_answers([study])[0])
 
 
-@router.get("/{name}/comparison", response={200: ComparisonAnswer, **refusals(404)}, summary="Published and measured")
+@router.get("/{name}/comparison", response={200: PresetComparison, **refusals(404)}, summary="Published and measured")
 def compared(request: HttpRequest, name: Name, study: Measured) -> Any:
     """Number by number. Any study that has such cells can be compared, not only launches of the preset."""
     preset = found(name)

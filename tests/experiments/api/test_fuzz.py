@@ -34,6 +34,7 @@ CHECKS = [
     checks.response_schema_conformance,
 ]
 MODES = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
+PATIENCE_SECONDS = 60
 BOUNDED = settings(
     max_examples=10,
     deadline=None,
@@ -94,7 +95,7 @@ def cases(label: str, ids: dict[str, int]) -> st.SearchStrategy[Any]:
 
 
 def send(web: Web, case: Any, **headers: str) -> Any:
-    return case.call(base_url=web.url, session=web.session, headers=headers)
+    return case.call(base_url=web.url, session=web.session, headers=headers, timeout=PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("label", [label for label in OPERATIONS if label != ENDLESS])

@@ -7,8 +7,10 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from pydantic import BaseModel
 
 from experiments.api.urls import api
+from experiments.selectors.run_filters import models_in
 
 Document = dict[str, Any]
 
@@ -39,6 +41,29 @@ def test_every_operation_has_a_summary_a_description_and_a_name_of_its_own(docum
     assert "studies_launch" in named
     bare = [name for name, each in operations(document) if not each.get("summary") or not each.get("description")]
     assert bare == []
+
+
+def test_no_two_types_share_a_name() -> None:
+    """In the document the second would silently stand for both."""
+    named: dict[str, set[type]] = {}
+    for operation in all_operations():
+        for model in (*operation.models, *filter(None, operation.response_models.values())):
+            for each in types_in(model):
+                named.setdefault(each.__name__, set()).add(each)
+    assert [name for name, types in named.items() if len(types) > 1] == []
+
+
+def all_operations() -> Iterator[Any]:
+    for router in api._get_bound_routers():
+        for view in router.path_operations.values():
+            yield from view.operations
+
+
+def types_in(model: Any) -> Iterator[type[BaseModel]]:
+    for field in model.model_fields.values():
+        for found in models_in(field.annotation):
+            yield found
+            yield from types_in(found)
 
 
 def test_every_field_has_a_description_and_an_example(document: Document) -> None:
