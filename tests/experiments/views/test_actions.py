@@ -21,8 +21,8 @@ def test_only_the_owner_and_admins_pause_a_study(
 
 
 def test_what_is_not_allowed_is_not_offered(browsers: dict[str, Client], study: Study) -> None:
-    assert f"/studies/{study.pk}/delete" in browsers["owner"].get(f"/studies/{study.pk}").content.decode()
-    assert f"/studies/{study.pk}/delete" not in browsers["stranger"].get(f"/studies/{study.pk}").content.decode()
+    assert f"/studies/{study.pk}/deletion" in browsers["owner"].get(f"/studies/{study.pk}").content.decode()
+    assert f"/studies/{study.pk}/deletion" not in browsers["stranger"].get(f"/studies/{study.pk}").content.decode()
 
 
 def test_cancel_resume_and_retry_follow_one_another(as_owner: Client, study: Study) -> None:
