@@ -32,6 +32,7 @@ def work_of_one(optimizer: StackedOptimizer, *, at: float, server: float, own: f
     return LocalWork(
         round=1,
         clients=[0],
+        tasks=[None],
         samples=[1],
         steps=torch.tensor([steps]),
         anchor=tensors(w=[at]),
