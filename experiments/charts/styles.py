@@ -60,7 +60,7 @@ def name_of(spec: Mapping[str, Any]) -> str:
 def strategy_hues(specs: Mapping[str, Mapping[str, Any]], values: Mapping[str, str]) -> dict[str, int]:
     """Each strategy at its own hue; further values of one, and names whose hue is taken, at the next free one."""
     given: dict[str, int] = {}
-    first = {name_of(spec): cell for cell, spec in reversed(specs.items())}
+    first = {name_of(spec): cell for cell, spec in reversed(list(specs.items()))}
     for cell in sorted(specs, key=lambda cell: first[name_of(specs[cell])] != cell):
         hue = wanted_hue(name_of(specs[cell]))
         free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in given.values()]
