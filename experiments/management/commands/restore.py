@@ -1,0 +1,34 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from config.services.alone import run_alone
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from experiments.services.restore import Restored, restore
+
+
+class Command(BaseCommand):
+    help = "Brings a backup back into an empty home, and compares every table and file with what was backed up."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="what `manage.py backup` wrote")
+
+    def handle(self, *_: Any, file: Path, **__: Any) -> None:
+        if not settings.DATABASE_URL:
+            raise SystemExit(run_alone(settings.HOME, "restore", str(file)))
+        for line in lines(file, restore(file.absolute())):
+            self.stdout.write(line)
+
+
+def lines(file: Path, restored: Restored) -> list[str]:
+    tables, files = restored.manifest.tables, len(restored.manifest.files) - 1
+    held = f"{tables['experiments_study'].rows} studies, {tables['experiments_run'].rows} runs"
+    rows = sum(each.rows for each in tables.values())
+    return [
+        f"Restored {file} of {restored.manifest.made} into {settings.HOME.path}: {held}, {files} files.",
+        f"Compared: {rows} rows of {len(tables)} tables, and every file's SHA-256.",
+        f"{restored.requeued} runs that were at work are queued again. Everybody logs in anew, with the same password.",
+    ]
