@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -45,6 +46,7 @@ def tab_to(page: Page, label: str) -> None:
 
 def test_a_grid_of_two_axes_is_built_with_the_mouse_and_launched(page: Page) -> None:
     editor(page).get_by_label("Name", exact=True).fill("By mouse")
+    page.get_by_label("Clients", exact=True).fill("7")
     page.get_by_role("button", name="Add a value to Strategy").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Strategy").select_option("fedprox")
@@ -71,7 +73,7 @@ def test_a_grid_of_two_axes_is_built_with_the_mouse_and_launched(page: Page) -> 
 
 
 def test_a_grid_of_two_axes_is_built_with_the_keyboard_and_launched(page: Page) -> None:
-    editor(page)
+    editor(page).get_by_label("Clients", exact=True).fill("8")
     page.get_by_label("Name", exact=True).focus()
     page.keyboard.type("By keyboard")
     tab_to(page, "Add unify to Hybrid method")
@@ -135,7 +137,7 @@ def test_all_problems_are_told_at_once_and_wrong_values_are_marked(page: Page) -
     page.get_by_role("dialog").get_by_label("Lr", exact=True).fill("-1, 0.1")
     page.get_by_role("dialog").get_by_role("button", name="Use").click()
     page.get_by_label("Clients", exact=True).fill("many")
-    expect(page.get_by_text("2 problems")).to_be_visible()
+    expect(page.locator("[data-runs]")).to_have_text("2 problems")
     expect(page.locator(".value.wrong")).to_contain_text("sgd · lr -1, 0.1")
 
 
@@ -151,7 +153,7 @@ def test_form_and_yaml_show_the_same_study(page: Page) -> None:
     editor(page).get_by_label("Name", exact=True).fill("Rivers")
     page.get_by_role("button", name="YAML", exact=True).click()
     text = page.get_by_label("Study as YAML", exact=True)
-    page.wait_for_function("document.getElementById('yaml').value.includes('name: Rivers')")
+    expect(text).to_have_value(re.compile("name: Rivers"))
     text.fill(text.input_value().replace("{name: fedavg}", "[{name: fedavg}, {name: fedprox, mu: [0.1, 1]}]"))
     expect(page.get_by_text("3 cells × 3 seeds")).to_be_visible()
     page.get_by_role("button", name="Form").click()
@@ -176,7 +178,7 @@ def test_a_file_comes_in_is_changed_in_the_form_and_goes_out_with_its_comments(p
     expect(page.get_by_text("1 cell × 2 seeds")).to_be_visible()
     page.get_by_role("button", name="Form").click()
     page.get_by_label("Rounds", exact=True).fill("9")
-    page.wait_for_function("document.getElementById('yaml').value.includes('rounds: 9')")
+    expect(page.locator("#yaml")).to_have_value(re.compile("rounds: 9"))
     with page.expect_download() as download:
         page.get_by_role("button", name="Download YAML").click()
     assert download.value.suggested_filename == "from-a-file.yaml"

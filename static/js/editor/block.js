@@ -107,8 +107,10 @@ export class BlockView {
     if (control?.matches("input")) control.setSelectionRange(control.value.length, control.value.length);
   }
 
+  // Where more values are added; where there are no more, at the last one; where it is no row any more, its input.
   focusAdd(path) {
-    (this.element.querySelector(`[data-add="${path}"]`) ?? this.element.querySelector(`[data-number="${path}"] [data-path]`))?.focus();
+    const places = [`[data-add="${path}"]`, `[data-row="${path}"] .value:last-of-type button`, `[data-number="${path}"] [data-path]`];
+    places.map((place) => this.element.querySelector(place)).find(Boolean)?.focus();
   }
 
   refresh({ errors, notes, misfits, runs }) {
