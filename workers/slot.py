@@ -24,6 +24,7 @@ PACKAGE_ROOT = Path(__file__).resolve().parent.parent
 READ = 1 << 16
 TAIL_LINES = 20
 EXIT_SECONDS = 3.0
+WEIGH_SECONDS = 1.0
 RUNNER = (sys.executable, "-m", "workers.runner")
 
 
@@ -133,7 +134,7 @@ class Slot:
         self.child: Child | None = None
         self.log: Callable[[str], None] | None = None
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
-        self.begun = self.heard = 0.0
+        self.begun = self.heard = self.weigh_at = 0.0
         self.limits = Limits()
 
     @property
@@ -152,7 +153,8 @@ class Slot:
     ) -> None:
         self.warm()
         self.limits, self.log = limits, log
-        self.begun = self.heard = time.monotonic()
+        self.begun = self.heard = self.weigh_at = time.monotonic()
+        self.tail.clear()
         self.send({"do": "run", "device": self.device, **job})
 
     def stop(self) -> None:
@@ -193,17 +195,23 @@ class Slot:
                 self.log(line)
 
     def enforce(self) -> None:
-        now = time.monotonic()
-        if self.limits.seconds is not None and now - self.begun > self.limits.seconds:
-            self.end_over_limit(f"The run took longer than {self.limits.seconds:g} seconds.")
-        if self.limits.silence is not None and now - self.heard > self.limits.silence:
-            self.end_over_limit(f"The run gave no sign for {self.limits.silence:g} seconds.")
-        if self.limits.memory is not None and (used := self.memory()) > self.limits.memory:
-            self.end_over_limit(f"The run used {used / 2**30:.1f} GiB of {self.limits.memory / 2**30:.1f} GiB allowed.")
+        now, limits = time.monotonic(), self.limits
+        if limits.seconds is not None and now - self.begun > limits.seconds:
+            self.end_over_limit(f"The run took longer than the {limits.seconds:g} seconds allowed", "SECONDS")
+        if limits.silence is not None and now - self.heard > limits.silence:
+            self.end_over_limit(f"The run gave no sign for {limits.silence:g} seconds", "SILENCE")
+        # Looking at a family of processes costs milliseconds, which fast rounds would feel.
+        if limits.memory is not None and now >= self.weigh_at:
+            self.weigh_at = now + WEIGH_SECONDS
+            if self.memory() > limits.memory:
+                self.end_over_limit(f"The run used more than the {limits.memory / 1e6:,.0f} MB allowed", "MEMORY")
 
-    def end_over_limit(self, reason: str) -> None:
-        self.kill()
-        raise LimitError(f"{reason} It was ended.")
+    def end_over_limit(self, reason: str, setting: str) -> None:
+        """The first line is the same for all such runs, so that people find them together."""
+        child = self.started()
+        child.kill()
+        self.keep_words(child)
+        raise LimitError("\n".join([f"{reason} and was ended (TRIBUTARY_RUN_{setting}).", *self.tail]))
 
     def memory(self) -> int:
         """Of the runner and all its children."""

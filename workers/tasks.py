@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, TextIO, TypeVar
 
+import psutil
 from celery import shared_task, signals
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection
@@ -29,7 +30,7 @@ from workers import gauges
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
 from workers.home import artifact_folder, checkpoint_folder, home, log_file
-from workers.slot import LimitError, RunnerDiedError, Slot
+from workers.slot import LimitError, Limits, RunnerDiedError, Slot
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -41,6 +42,7 @@ LEAVING_PATIENCE_SECONDS = 5.0
 CHECKPOINT_EVERY = 10
 PACE_SECONDS = 10.0
 SAMPLE_SECONDS = 15.0
+MEMORY_SHARE = 0.9
 
 
 class Pace:
@@ -160,7 +162,7 @@ class Drive:
             self.end(leases.run_crash, reason=f"{type(error).__name__}: {error}")
 
     def follow(self, log: TextIO) -> None:
-        self.slot.start(self.job(), log=lambda line: print(line, file=log))
+        self.slot.start(self.job(), limits=limits(), log=lambda line: print(line, file=log))
         while not self.settle(self.slot.poll(HEARTBEAT_SECONDS), log):
             if time.monotonic() >= self.next_beat:
                 self.heed(self.save(lambda: leases.run_heartbeat(claim=self.claim)))
@@ -245,6 +247,13 @@ class Drive:
                     raise StaleLeaseError from error
                 logger.warning("The database does not answer, trying again: %s", error)
                 time.sleep(DATABASE_PAUSE_SECONDS)
+
+
+def limits() -> Limits:
+    """As the lab set them; 0 is none. A run that took all memory would take its neighbours with it."""
+    share = int(psutil.virtual_memory().total * MEMORY_SHARE)
+    memory = share if settings.RUN_MEMORY is None else settings.RUN_MEMORY * 1_000_000
+    return Limits(memory or None, settings.RUN_SECONDS or None, settings.RUN_SILENCE or None)
 
 
 def open_log(run: int) -> TextIO:

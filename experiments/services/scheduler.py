@@ -13,10 +13,12 @@ from experiments.services.dataset_work import DatasetWork
 from experiments.services.fleet import samples_prune, workers_forget
 from experiments.services.locks import Lock, try_session_lock
 from experiments.services.queue import reap
+from experiments.services.retention import retention_apply
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 TIDY_SECONDS = 60.0
+RETENTION_SECONDS = 3600.0
 
 
 class Scheduler:
@@ -24,7 +26,7 @@ class Scheduler:
 
     def __init__(self) -> None:
         self.leads = False
-        self.tidy_at = 0.0
+        self.tidy_at = self.retention_at = 0.0
         self.data = DatasetWork()
 
     def run(self, stop: Event) -> None:
@@ -47,5 +49,9 @@ class Scheduler:
             self.tidy_at = time.monotonic() + TIDY_SECONDS
             workers_forget()
             samples_prune()
+        if time.monotonic() >= self.retention_at:
+            self.retention_at = time.monotonic() + RETENTION_SECONDS
+            if removed := retention_apply():
+                logger.info("Removed old checkpoints or logs of %s runs.", removed)
         ring()
         self.data.tick()

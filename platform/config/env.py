@@ -176,6 +176,29 @@ RATE_READS = Variable(
 RATE_WRITES = Variable(
     "TRIBUTARY_RATE_WRITES", integer(0, 1_000_000), "120", "REST writes a person may make in a minute; 0 is no limit"
 )
+RUN_SECONDS = Variable(
+    "TRIBUTARY_RUN_SECONDS", integer(0, 100_000_000), "0", "Longest time of one run, in seconds; 0 is no limit"
+)
+RUN_SILENCE = Variable(
+    "TRIBUTARY_RUN_SILENCE",
+    integer(0, 100_000_000),
+    "21600",
+    "Longest time between two signs of a run (rounds, checkpoints), in seconds; 0 is no limit",
+)
+RUN_MEMORY = Variable(
+    "TRIBUTARY_RUN_MEMORY",
+    optional_integer(0, 100_000_000),
+    "",
+    "Memory that one run may take, in MB; 0 is no limit",
+    "nine tenths of the machine's",
+)
+KEEP_CHECKPOINTS = Variable(
+    "TRIBUTARY_KEEP_CHECKPOINTS",
+    integer(0, 36_500),
+    "30",
+    "Days after which checkpoints of failed and cancelled runs go; 0 keeps them",
+)
+KEEP_LOGS = Variable("TRIBUTARY_KEEP_LOGS", integer(0, 36_500), "365", "Days after which a run's log goes; 0 keeps it")
 DEVICE = Variable("TRIBUTARY_DEVICE", text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ...")
 THREADS = Variable("TRIBUTARY_THREADS", integer(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads")
 
@@ -200,6 +223,11 @@ VARIABLES: tuple[Variable[Any], ...] = (
     MAX_UPLOAD,
     RATE_READS,
     RATE_WRITES,
+    RUN_SECONDS,
+    RUN_SILENCE,
+    RUN_MEMORY,
+    KEEP_CHECKPOINTS,
+    KEEP_LOGS,
     DEVICE,
     THREADS,
 )

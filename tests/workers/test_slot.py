@@ -111,9 +111,12 @@ def test_events_before_a_death_are_still_heard(make_slot: MakeSlot) -> None:
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (Limits(silence=0.1), "gave no sign for 0.1 seconds"),
-        (Limits(seconds=0.1), "took longer than 0.1 seconds"),
-        (Limits(memory=1_000_000), "GiB allowed"),
+        (Limits(silence=0.1), r"^The run gave no sign for 0.1 seconds and was ended \(TRIBUTARY_RUN_SILENCE\)\."),
+        (Limits(seconds=0.1), "^The run took longer than the 0.1 seconds allowed and was ended"),
+        (
+            Limits(memory=1_000_000),
+            r"^The run used more than the 1 MB allowed and was ended \(TRIBUTARY_RUN_MEMORY\)\.",
+        ),
     ],
 )
 def test_a_runner_over_its_limit_is_ended(make_slot: MakeSlot, limits: Limits, reason: str) -> None:
@@ -122,6 +125,16 @@ def test_a_runner_over_its_limit_is_ended(make_slot: MakeSlot, limits: Limits, r
     with pytest.raises(LimitError, match=reason):
         keep_polling(slot)
     assert slot.pid is None
+
+
+def test_what_a_run_over_its_limit_said_last_is_told_and_not_what_the_one_before_it_said(make_slot: MakeSlot) -> None:
+    slot = make_slot(ECHO + "    print(json.loads(line)['run'], 'begins', file=sys.stderr, flush=True)\n")
+    slot.start({"run": 1})
+    while "1 begins" not in slot.tail:
+        slot.poll(1.0)
+    slot.start({"run": 2}, limits=Limits(silence=1.5))
+    with pytest.raises(LimitError, match=r"TRIBUTARY_RUN_SILENCE\)\.\n2 begins$"):
+        keep_polling(slot)
 
 
 def keep_polling(slot: Slot) -> None:
