@@ -23,16 +23,63 @@ FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 PREFIXES = {"0o": 8, "0x": 16}
+LONGEST_TEXT = 5_000_000
+MOST_VALUES = 1_000_000
+DEEPEST = 50
 
 
 class SpecLoader(yaml.SafeLoader):
-    """Safe (plain data only), by the core schema of YAML 1.2."""
+    """Safe (plain data only), by the core schema of YAML 1.2.
+
+    A few lines of aliases of aliases stand for more values than fit into memory, and nesting for more calls than Python
+    makes: both are counted while the text is read, before any value is made.
+    """
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.depth = 0
+        self.weights: dict[int, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise refused(f"nested deeper than {DEEPEST} levels", event.start_mark)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        if isinstance(event, yaml.AliasEvent) and id(node) not in self.weights:
+            raise refused("a value that contains itself", event.start_mark)
+        if node is not None and not isinstance(event, yaml.AliasEvent):
+            self.weigh(node)
+        return node
+
+    def weigh(self, node: yaml.Node) -> None:
+        """How many values a node stands for once its aliases are written out; each was weighed before its parent."""
+        self.weights[id(node)] = total = 1 + sum(self.weights[id(each)] for each in children(node))
+        if total > MOST_VALUES:
+            raise refused(f"more than {MOST_VALUES:,} values, its aliases written out", node.start_mark)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, LookupError, AttributeError, OverflowError):
+            raise refused("this value cannot be read as what its tag or its digits say", node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         refuse_repeated_keys(node)
         return super().construct_mapping(node, deep=deep)
+
+
+def refused(problem: str, mark: yaml.Mark | None) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
+def children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [each for pair in node.value for each in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
 
 
 def refuse_repeated_keys(node: yaml.MappingNode) -> None:
@@ -40,7 +87,7 @@ def refuse_repeated_keys(node: yaml.MappingNode) -> None:
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and key.tag != f"{TAG}merge":
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"{key.value} is given twice", problem_mark=key.start_mark)
+                raise refused(f"{key.value} is given twice", key.start_mark)
             seen.add(key.value)
 
 
@@ -71,6 +118,8 @@ SpecLoader.add_constructor(f"{TAG}float", number)
 
 def load_yaml(text: str) -> Any:
     """The document, or a `SpecError` that says where it cannot be read."""
+    if len(text) > LONGEST_TEXT:
+        raise SpecError([Problem("", f"More than {LONGEST_TEXT:,} characters.")], "Not valid YAML.")
     try:
         return yaml.load(text, SpecLoader)
     except yaml.MarkedYAMLError as error:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,37 @@ def test_objects_are_refused() -> None:
 def test_control_characters_are_refused() -> None:
     with pytest.raises(SpecError, match="Not valid YAML"):
         load_yaml("field: \x00")
+
+
+NINE = ", ".join(["*{}"] * 9)
+LETTERS = "abcdefghijklm"
+ALIASES_OF_ALIASES = "a: &a [x]\n" + "".join(
+    f"{this}: &{this} [{NINE.format(*last * 9)}]\n" for last, this in pairwise(LETTERS)
+)
+MERGES_OF_MERGES = "a: &a {x: 1}\n" + "".join(
+    f"{this}: &{this} {{<<: [{NINE.format(*last * 9)}]}}\n" for last, this in pairwise(LETTERS)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        # 2 values in the first line, then 1 + 9 times as many in each: 19, 172, 1549, 13942, 125479, 1129312.
+        (ALIASES_OF_ALIASES, "line 7, column 4", "more than 1,000,000 values, its aliases written out"),
+        (MERGES_OF_MERGES, "line 7, column 12", "more than 1,000,000 values, its aliases written out"),
+        ("[" * 2000, "line 1, column 51", "nested deeper than 50 levels"),
+        ("{a: " * 2000, "line 1, column 198", "nested deeper than 50 levels"),
+        ("a: &a [1, *a]", "line 1, column 11", "a value that contains itself"),
+        ("a: " + "9" * 5000, "line 1, column 4", "this value cannot be read as what its tag or its digits say"),
+        ("a: !!bool maybe", "line 1, column 4", "this value cannot be read as what its tag or its digits say"),
+        ("a" * 5_000_001, "", "More than 5,000,000 characters."),
+    ],
+    ids=["aliases", "merges", "lists", "mappings", "itself", "digits", "tag", "long"],
+)
+def test_texts_that_mean_harm_are_refused_with_their_place(text: str, place: str, message: str) -> None:
+    with pytest.raises(SpecError, match="Not valid YAML") as caught:
+        load_yaml(text)
+    assert [(each.path, each.message) for each in caught.value.errors] == [(place, message)]
 
 
 def test_it_reads_a_file(tmp_path: Path) -> None:
