@@ -55,8 +55,8 @@ def convergence(subject: Subject) -> list[DisplayTable]:
 
 def groups(subject: Subject) -> list[DisplayTable]:
     found = groupings(subject)
-    first = {each.label: each for each in reversed(found)}
-    return [groups_table(found), *map(members_table, list(first.values())[::-1][:MEMBERS_SHOWN])]
+    first = list({each.label: each for each in reversed(found)}.values())[::-1]
+    return [groups_table(found), members_table(first[:MEMBERS_SHOWN])]
 
 
 def groupings(subject: Subject) -> list[Grouping]:

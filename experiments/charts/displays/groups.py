@@ -11,6 +11,8 @@ from experiments.charts.findings import text
 
 COLUMNS = ("Groups", "Clients in each", "Purity", "Kinds of clients", "Near no other", "Radius")
 
+MEMBERS = "Who is in each group"
+
 
 @dataclass(frozen=True)
 class Grouping:
@@ -39,9 +41,10 @@ def fields(found: Mapping[str, Any]) -> tuple[Field, ...]:
     return (*(Field(text(each)) for each in told), Field(text(found.get("eps"))))
 
 
-def members_table(grouping: Grouping) -> DisplayTable:
+def members_table(groupings: Sequence[Grouping]) -> DisplayTable:
     rows = tuple(
-        ((str(place),), (Field(text(group["members"])), Field(text(group["classes"]))))
-        for place, group in enumerate(grouping.found["groups"], start=1)
+        ((each.label, str(each.seed), str(place)), (Field(text(group["members"])), Field(text(group["classes"]))))
+        for each in groupings
+        for place, group in enumerate(each.found["groups"], start=1)
     )
-    return DisplayTable(f"{grouping.label}, seed {grouping.seed}", ("group",), ("Clients", "Classes"), rows)
+    return DisplayTable(MEMBERS, ("cell", "seed", "group"), ("Clients", "Classes"), rows)

@@ -22,7 +22,8 @@ def test_groups_are_told_with_their_sizes() -> None:
     assert groups_in({"confusion": [[1]]}) is None
     table = groups_table([Grouping("athena", 3, FOUND)])
     assert table.rows == ((("athena", "3"), tuple(map(Field, ("2", "2, 1", "1", "2", "1", "0.25")))),)
-    assert members_table(Grouping("athena", 3, FOUND)).rows[0] == (("1",), (Field("0, 2"), Field("0, 1")))
+    members = members_table([Grouping("athena", 3, FOUND)])
+    assert members.rows[1] == (("athena", "3", "2"), (Field("1"), Field("2")))
 
 
 def test_detectors_count_once_for_each_class() -> None:
