@@ -166,6 +166,8 @@ def test_broken_yaml_is_told_with_its_line_and_a_wrong_value_can_be_gone_to(page
     text = page.get_by_label("Study as YAML", exact=True)
     text.fill("name: x\nblocks: [")
     expect(page.locator("[data-errors=yaml]")).to_contain_text("line 2")
+    page.get_by_role("button", name="Form").click()
+    expect(text).to_have_value("name: x\nblocks: [")
     text.fill(YAML.replace("rounds: 4", "rounds: 0"))
     page.get_by_role("button", name="line 7").click()
     assert page.evaluate("getSelection().toString()") == "    rounds: 0  # quick"

@@ -20,7 +20,7 @@ class Editor {
     this.written = start.text;
     this.errors = new Errors([]);
     this.tab = "form";
-    this.asked = 0;
+    this.asked = this.version = this.answered = 0;
     this.page = 1;
     this.yaml = new YamlView(document, (uploaded) => { if (uploaded && this.tab !== "yaml") this.view("yaml"); this.check(); });
     this.yaml.value = start.text;
@@ -68,8 +68,14 @@ class Editor {
   }
 
   check() {
+    this.version += 1;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.ask(), PAUSE);
+  }
+
+  // Whether something was changed that the server has not answered yet.
+  get pending() {
+    return this.answered !== this.version;
   }
 
   get body() {
@@ -78,12 +84,14 @@ class Editor {
 
   async ask(calibrate = false) {
     clearTimeout(this.timer);
-    const turn = ++this.asked;
+    const [turn, version] = [++this.asked, this.version];
     try {
       const response = await post(root.dataset.draft, { ...this.body, calibrate });
       if (!response.ok) throw new Error(`status ${response.status}`);
       const answer = await response.json();
-      if (turn === this.asked) this.show(answer, calibrate);
+      if (turn !== this.asked) return;
+      this.answered = version;
+      this.show(answer, calibrate);
     } catch {
       if (turn === this.asked && !calibrate) this.say("…", "The server did not answer; the next change tries again.");
     }
@@ -130,9 +138,19 @@ class Editor {
     if (facts.length === 0) { button.disabled = true; button.textContent = "Launch"; }
   }
 
+  // What was typed last goes along; a text that cannot be read stays in sight, since no form could hold it.
+  async turnTo(next) {
+    if (this.pending) await this.ask();
+    const readable = this.tab !== "yaml" || Array.isArray(this.answer?.study.blocks);
+    if (this.pending || (next !== "yaml" && !readable)) return;
+    this.view(next);
+    this.ask();
+  }
+
   view(next) {
     const before = this.tab;
     this.tab = next;
+    this.asked += 1;
     for (const each of document.querySelectorAll("[data-tab]")) each.setAttribute("aria-pressed", String(each.dataset.tab === next));
     for (const each of document.querySelectorAll("[data-view]")) each.hidden = each.dataset.view !== next;
     if (before === "yaml" && next !== "yaml") this.draw();
@@ -179,7 +197,7 @@ class Editor {
     for (const [name, standard] of Object.entries(OPTIONS)) find(`[data-option=${name}]`).addEventListener("input", (event) => this.option(name, standard, event.target));
     find("[data-add-block]").addEventListener("click", () => this.addBlock());
     button.addEventListener("click", () => this.launch());
-    for (const each of document.querySelectorAll("[data-tab]")) each.addEventListener("click", () => { this.view(each.dataset.tab); this.ask(); });
+    for (const each of document.querySelectorAll("[data-tab]")) each.addEventListener("click", () => this.turnTo(each.dataset.tab));
     find("[data-preview-table]").addEventListener("click", (event) => {
       const page = event.target.closest("[data-page]")?.dataset.page;
       if (page) { this.page = Number(page); this.preview(); }
