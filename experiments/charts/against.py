@@ -14,6 +14,8 @@ from experiments.charts.metrics import MetricLabel
 from experiments.charts.placing import Placed
 from experiments.charts.tables import Table
 
+DECADES = 10
+
 
 @dataclass(frozen=True)
 class AgainstPoint:
@@ -125,13 +127,21 @@ def spread(sample: Sample, label: MetricLabel, band: Band) -> tuple[float, float
 
 
 def against_figure(info: AgainstInfo) -> dict[str, Any]:
-    x: dict[str, Any] = {"title": {"text": axis_title(info.axis).capitalize()}}
-    if not info.numeric:
-        x["type"] = "category"
+    x: dict[str, Any] = {"title": {"text": axis_title(info.axis).capitalize()}, **x_scale(info)}
     return {
         "data": [against_trace(line, info) for line in info.lines],
         "layout": {"hovermode": "closest", "xaxis": x, "yaxis": {"title": {"text": info.label.axis}}},
     }
+
+
+def x_scale(info: AgainstInfo) -> dict[str, Any]:
+    """Words as they are; numbers that span decades on a logarithmic axis with a tick at each."""
+    if not info.numeric:
+        return {"type": "category"}
+    places = sorted({float(point.x) for line in info.lines for point in line.points})
+    if len(places) < 3 or places[0] <= 0 or places[-1] / places[0] < DECADES:
+        return {}
+    return {"type": "log", "tickmode": "array", "tickvals": places, "ticktext": [worded(place) for place in places]}
 
 
 def against_trace(line: AgainstLine, info: AgainstInfo) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from experiments.charts.curves import MEANINGS, Band, Curve, CurvePoint, Point, 
 from experiments.charts.drawing import Drawing, redrawn
 from experiments.charts.intervals import bootstrap_intervals
 from experiments.charts.metrics import MetricLabel
-from experiments.charts.panels import Grid, grid_of, level_line, on_panel, panel_layout
+from experiments.charts.panels import ACROSS, Grid, grid_of, level_line, on_panel, panel_layout
 from experiments.charts.placing import Placed
 
 
@@ -75,6 +75,7 @@ class CompareCurvesInfo:
     panels: tuple[PanelCurves, ...]
     lost: int
     target: float | None = None
+    narrow: bool = False
 
     @property
     def curves(self) -> list[Curve]:
@@ -82,7 +83,7 @@ class CompareCurvesInfo:
 
     @property
     def grid(self) -> Grid:
-        return grid_of([(panel.row, panel.column) for panel in self.panels])
+        return grid_of([(panel.row, panel.column) for panel in self.panels], 1 if self.narrow else ACROSS)
 
 
 def compare_curves_info(
@@ -93,8 +94,12 @@ def compare_curves_info(
     x: XAxis = X_AXES["round"],
     band: Band = "std",
     target: float | None = None,
+    narrow: bool = False,
 ) -> CompareCurvesInfo:
-    """In the metric's shown unit; `target` too. A cell without a finite value has no curve."""
+    """In the metric's shown unit; `target` too. A cell without a finite value has no curve.
+
+    On a `narrow` screen panels stand below each other, each with the words of its row and column.
+    """
     by_cell: dict[str, list[tuple[SeedPoint, tuple[float, float] | None]]] = {cell: [] for cell in places}
     for point, interval in zip(points, intervals(points, band), strict=True):
         by_cell[point.cell].append((point, interval))
@@ -105,11 +110,11 @@ def compare_curves_info(
             for p, band in by_cell[cell]
             if p.mean is not None
         )
-        here = panels.setdefault((place.row, place.column), [])
+        here = panels.setdefault(place.stacked if narrow else (place.row, place.column), [])
         if drawn:
             here.append(Curve(place.style.label, place.style.hue, place.style.dash, drawn))
     found = tuple(PanelCurves(row, column, tuple(curves)) for (row, column), curves in panels.items())
-    return CompareCurvesInfo(metric, x, band, found, sum(point.lost for point in points), target)
+    return CompareCurvesInfo(metric, x, band, found, sum(point.lost for point in points), target, narrow)
 
 
 def own_x(point: SeedPoint, x: XAxis) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.charts.confusion import ConfusionInfo, confusion_figure, confusion_info
-from experiments.charts.panels import Grid, on_panel, panel_layout
+from experiments.charts.panels import ACROSS, Grid, on_panel, panel_layout
 from experiments.charts.tables import Table
 
 MOST = 6
@@ -22,9 +22,10 @@ def summed(matrices: Sequence[Sequence[Sequence[float]]], names: Sequence[str]) 
     return confusion_info(np.sum(matrices, axis=0).tolist(), names)
 
 
-def confusions_figure(infos: Mapping[str, ConfusionInfo]) -> dict[str, Any]:
+def confusions_figure(infos: Mapping[str, ConfusionInfo], *, narrow: bool = False) -> dict[str, Any]:
     """A panel each, with what it is and how much of it is right above."""
-    grid = Grid(columns=tuple(heading(label, info) for label, info in infos.items()) or ("",))
+    titles = tuple(heading(label, info) for label, info in infos.items()) or ("",)
+    grid = Grid(columns=titles, lines=2, most_across=1 if narrow else ACROSS)
     figures = [confusion_figure(info) for info in infos.values()]
     axes = figures[0]["layout"] if figures else {"xaxis": {}, "yaxis": {}}
     layout = panel_layout(grid, axes["xaxis"], axes["yaxis"])
@@ -35,7 +36,7 @@ def confusions_figure(infos: Mapping[str, ConfusionInfo]) -> dict[str, Any]:
 
 
 def heading(label: str, info: ConfusionInfo) -> str:
-    return label if info.accuracy is None else f"{label} · {info.accuracy:.1%} right"
+    return label if info.accuracy is None else f"{label}<br>{info.accuracy:.1%} right"
 
 
 def confusions_table(infos: Mapping[str, ConfusionInfo]) -> Table:

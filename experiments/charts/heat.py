@@ -10,7 +10,7 @@ from experiments.charts.intervals import Sample
 from experiments.charts.labels import axis_title
 from experiments.charts.labels import shown as worded
 from experiments.charts.metrics import MetricLabel
-from experiments.charts.panels import grid_of, on_panel, panel_layout
+from experiments.charts.panels import ACROSS, grid_of, on_panel, panel_layout
 from experiments.charts.tables import Table
 
 NUMBERED = 144
@@ -56,8 +56,8 @@ def ordered(values: set[Any]) -> tuple[str, ...]:
     return tuple(worded(value) for value in (sorted(values) if numeric else sorted(values, key=worded)))
 
 
-def heat_figure(info: HeatInfo) -> dict[str, Any]:
-    grid = grid_of([("", words) for words, _ in info.panels])
+def heat_figure(info: HeatInfo, *, narrow: bool = False) -> dict[str, Any]:
+    grid = grid_of([("", words) for words, _ in info.panels], 1 if narrow else ACROSS)
     values = [value for _, rows in info.panels for row in rows for value in row if value is not None]
     traces = []
     for words, rows in info.panels:

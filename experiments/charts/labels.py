@@ -48,6 +48,14 @@ def axis_values(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None 
     return within if len(within) == len(found) else {**within, SOURCE: dict(sources)}
 
 
+def told_once(axes: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Without plain fields that the data set decides: "batch 64 for SVHN, 128 for CIFAR-10" is told by the data set."""
+    data = axes.get("dataset")
+    return {
+        axis: words for axis, words in axes.items() if data is None or axis in COMPONENTS or not follows(words, data)
+    }
+
+
 def follows(words: Mapping[str, str], sources: Sources) -> bool:
     """Whether the source alone decides the value."""
     return len({(sources[cell], word) for cell, word in words.items()}) == len(set(sources.values()))
@@ -60,6 +68,10 @@ def worded(axis: str, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     for row in flat.values():
         names.setdefault(str(row[axis]), []).append(row)
     telling = {name: telling_parameters(axis, name, rows) for name, rows in names.items()}
+    if len(names) == 1:
+        # What all cells have in common tells none of them apart.
+        varying = set(varying_in(list(flat.values())))
+        telling = {name: [path for path in paths if path in varying] for name, paths in telling.items()}
     return {cell: component_text(axis, row, telling[str(row[axis])]) for cell, row in flat.items()}
 
 

@@ -11,7 +11,7 @@ ACROSS = 3
 MOST_PANELS = 18
 PANEL_HEIGHT, FRAME = 210, 64
 GAP_ACROSS = 0.03
-TITLE_GAP, PLAIN_GAP = 36, 12
+TITLE_GAP, PLAIN_GAP, LINE = 36, 12, 16
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,17 @@ class Grid:
 
     rows: tuple[str, ...] = ("",)
     columns: tuple[str, ...] = ("",)
+    lines: int = 1
+    """Of text in each title."""
+    most_across: int = ACROSS
 
     @property
     def wrapped(self) -> bool:
-        return len(self.rows) == 1 and len(self.columns) > ACROSS
+        return len(self.rows) == 1 and len(self.columns) > self.most_across
 
     @property
     def across(self) -> int:
-        return ACROSS if self.wrapped else len(self.columns)
+        return self.most_across if self.wrapped else len(self.columns)
 
     @property
     def panels(self) -> int:
@@ -54,15 +57,15 @@ class Grid:
     def domain(self, place: int) -> tuple[list[float], list[float]]:
         """Of the place's x and y axis, as shares of the whole."""
         row, column = self.at(place)
-        gap = (TITLE_GAP if self.wrapped else PLAIN_GAP) / (self.height or PANEL_HEIGHT)
+        gap = (TITLE_GAP + LINE * (self.lines - 1) if self.wrapped else PLAIN_GAP) / (self.height or PANEL_HEIGHT)
         return span(column, self.across, GAP_ACROSS), span(self.down - 1 - row, self.down, gap)
 
 
-def grid_of(places: Sequence[tuple[str, str]]) -> Grid:
+def grid_of(places: Sequence[tuple[str, str]], most_across: int = ACROSS) -> Grid:
     """At most so many panels as a screen can show: the first columns first."""
     rows, columns = (tuple(dict.fromkeys(each)) for each in zip(*places, strict=True)) if places else ((), ())
     columns = columns[:MOST_PANELS] or ("",)
-    return Grid(rows[: max(1, MOST_PANELS // len(columns))] or ("",), columns)
+    return Grid(rows[: max(1, MOST_PANELS // len(columns))] or ("",), columns, most_across=most_across)
 
 
 def span(place: int, of: int, gap: float) -> list[float]:
@@ -81,7 +84,7 @@ def on_panel(trace: dict[str, Any], place: int) -> dict[str, Any]:
 
 def panel_layout(grid: Grid, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     """Every panel has the ranges of the first; only the outer ones are labelled."""
-    margin = {"t": 28 if any(grid.columns) else 12, "r": 28 if any(grid.rows) else 12}
+    margin = {"t": 12 + LINE * grid.lines if any(grid.columns) else 12, "r": 28 if any(grid.rows) else 12}
     layout: dict[str, Any] = {"annotations": list(titles(grid)), "margin": margin}
     for place in range(1, grid.panels + 1):
         across, up = grid.domain(place)

@@ -38,6 +38,11 @@ class Placed:
     colour: str = ""
 
     @property
+    def stacked(self) -> tuple[str, str]:
+        """Row and column where all panels are one below the other."""
+        return "", " · ".join(word for word in (self.row, self.column) if word)
+
+    @property
     def whole_label(self) -> str:
         """With what the panel tells, for charts without panels."""
         return " · ".join(word for word in (self.style.label, self.row, self.column) if word)

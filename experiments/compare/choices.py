@@ -62,6 +62,7 @@ class Choices:
     shape: Shape
     diff: tuple[int, int]
     run: int
+    narrow: bool
 
 
 def choices_of(query: QueryDict) -> Choices:
@@ -82,6 +83,7 @@ def choices_of(query: QueryDict) -> Choices:
         shape=one_of(query, "shape", get_args(Shape), "ecdf"),
         diff=(whole(query, "left"), whole(query, "right")),
         run=whole(query, "client_run"),
+        narrow=query.get("narrow") == "1",
     )
 
 

@@ -73,7 +73,7 @@ def cost(picked: Picked, choices: Choices, axis: str) -> Drawn:
     label, x = value_label(metric_label(choices.metric), choices.wanted), X_AXES[axis]
     values = one_column(samples_of(picked, choices), choices.wanted)
     spent = spent_samples(picked, x.spent, choices.wanted)
-    info = pareto_info(picked.places(choices), values, spent, label, x)
+    info = pareto_info(picked.flat_places(choices), values, spent, label, x)
     return Drawn(
         f"{label.text} against {x.text.lower()}",
         pareto_figure(info),
@@ -101,7 +101,7 @@ def spreads(picked: Picked, choices: Choices) -> tuple[Spread, ...]:
         if any(run.pk in found for run in cell.runs)
     }
     shown = dict(list(of_cells.items())[:SPREADS])
-    places = picked.places(choices)
+    places = picked.flat_places(choices)
     return fairness_info({cell: places[cell] for cell in shown}, shown)
 
 
@@ -154,7 +154,7 @@ def client_table(info: client_charts.ClientsInfo) -> Table:
 
 def confusion(picked: Picked, choices: Choices) -> Drawn:
     """Seeds of a cell together, up to six cells side by side."""
-    found, places, infos = confusions(runs=list(picked.runs)), picked.places(choices), {}
+    found, places, infos = confusions(runs=list(picked.runs)), picked.flat_places(choices), {}
     for cell in picked.cells:
         matrices = [found[run.pk] for run in cell.runs if run.pk in found]
         info = summed(matrices, class_names(cell.spec, len(matrices[0]))) if matrices else None
@@ -165,7 +165,7 @@ def confusion(picked: Picked, choices: Choices) -> Drawn:
     left = f" · the first {MOST} of {len(infos)} cells" if len(infos) > MOST else ""
     return Drawn(
         "Confusion matrices",
-        confusions_figure(shown),
+        confusions_figure(shown, narrow=choices.narrow),
         told or "No finished run has a confusion matrix.",
         lambda: confusions_table(infos),
         f"Seeds of a cell together; colour: share of the true class{left}" if infos else "",

@@ -22,6 +22,7 @@ from experiments.charts.compare_curves import (
 )
 from experiments.charts.drawing import drawing_notes
 from experiments.charts.heat import heat_description, heat_figure, heat_info, heat_table
+from experiments.charts.intervals import Sample
 from experiments.charts.labels import axis_title
 from experiments.charts.metrics import metric_label
 from experiments.charts.pivot_table import PivotTable, pivot_data, pivot_table
@@ -48,7 +49,15 @@ def curves(picked: Picked, choices: Choices) -> Drawn:
         spent=choices.x.spent,
         with_values=choices.band == "boot",
     )
-    info = compare_curves_info(points, places, label, x=choices.x, band=choices.band, target=choices.wanted.target)
+    info = compare_curves_info(
+        points,
+        places,
+        label,
+        x=choices.x,
+        band=choices.band,
+        target=choices.wanted.target,
+        narrow=choices.narrow,
+    )
     figure = compare_curves_figure(info, choices.drawing)
     notes = [
         compare_curves_notes(info, drawn=len(shown), cells=len(picked.cells)),
@@ -66,7 +75,7 @@ def curves(picked: Picked, choices: Choices) -> Drawn:
 
 
 def reached_words(picked: Picked, choices: Choices, places: dict[str, Placed]) -> dict[str, str]:
-    """By label: after how many rounds the target was met, where one is set."""
+    """By label: after how many rounds the target was met, where one is set; not where panels differ in it."""
     target = choices.wanted.target
     if target is None:
         return {}
@@ -74,10 +83,15 @@ def reached_words(picked: Picked, choices: Choices, places: dict[str, Placed]) -
     runs = [run.pk for cell in picked.cells if cell.key in places for run in cell.runs]
     found: dict[str, list[str]] = {}
     for (cell, _), sample in gathered(run_values(runs, choices.metric, wanted), picked.runs).items():
-        words = "never" if sample.mean is None else f"{sample.mean:.1f}".removesuffix(".0")
-        few = f" ({sample.n} of {sample.n + sample.missed})" if sample.missed and sample.n else ""
-        found.setdefault(places[cell].style.label, []).append(f"{words}{few}")
-    return {name: f"target after {words[0]}" if len(words) == 1 else "" for name, words in found.items()}
+        found.setdefault(places[cell].style.label, []).append(reached_text(sample))
+    return {name: words[0] if len(words) == 1 else "" for name, words in found.items()}
+
+
+def reached_text(sample: Sample) -> str:
+    if sample.mean is None:
+        return "never at the target"
+    few = f" ({sample.n} of {sample.n + sample.missed} seeds)" if sample.missed else ""
+    return f"target after {sample.mean:.1f}".removesuffix(".0") + f" rounds{few}"
 
 
 def curve_table(picked: Picked, info: CompareCurvesInfo, points: Sequence[CurveStatistics]) -> Table:
@@ -147,7 +161,7 @@ def heat(picked: Picked, choices: Choices) -> Drawn:
     info = heat_info(words, on_x, on_y, samples, label, (first, second))
     return Drawn(
         f"{label.text} over {axis_title(first)} and {axis_title(second)}",
-        heat_figure(info),
+        heat_figure(info, narrow=choices.narrow),
         heat_description(info),
         lambda: heat_table(info),
         "Means over seeds",

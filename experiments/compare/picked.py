@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from experiments.charts.labels import COMPONENTS, axis_of, axis_title, axis_values
+from experiments.charts.labels import COMPONENTS, axis_of, axis_title, axis_values, told_once
 from experiments.charts.placing import Placed, placed, uncrowded
 from experiments.compare.choices import Choices
 from experiments.models import RunState, Study
@@ -64,6 +64,10 @@ class Picked:
     def places(self, choices: Choices) -> dict[str, Placed]:
         return placed(self.specs, self.axes, uncrowded(self.axes, choices.placing, len(self.cells)))
 
+    def flat_places(self, choices: Choices) -> dict[str, Placed]:
+        """For charts without panels: what a panel would tell is told by dash and label."""
+        return placed(self.specs, self.axes, replace(choices.placing, row="", column=""))
+
     @cached_property
     def fields(self) -> dict[str, str]:
         """What a value can be drawn against: numeric fields first, then axes with words."""
@@ -108,7 +112,8 @@ def picked(choices: Choices) -> Picked:
         return Picked((), (), {}, ())
     studies = studies_picked(studies=pick.studies, tags=pick.tags)
     cells = cells_picked(studies=studies, runs=pick.runs)
-    axes = axis_values({cell.key: cell.spec for cell in cells}, {cell.key: cell.source for cell in cells})
+    specs, sources = {cell.key: cell.spec for cell in cells}, {cell.key: cell.source for cell in cells}
+    axes = told_once(axis_values(specs, sources))
     only: dict[str, set[str]] = {}
     for axis, word in pick.only:
         if axis in axes and word in axes[axis].values():

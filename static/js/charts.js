@@ -95,6 +95,7 @@ class Chart {
 
   address() {
     const url = new URL(this.url, location.href);
+    if (this.plot.closest("[data-narrow]") && this.plot.clientWidth < 560) url.searchParams.set("narrow", "1");
     for (const form of this.controls) {
       const given = new FormData(form);
       for (const name of new Set(given.keys())) {

@@ -92,7 +92,7 @@ def clients(found: Picked, choices: Choices) -> dict[str, Any]:
 
 
 def run_choices(found: Picked, choices: Choices) -> list[tuple[int, str]]:
-    places = found.places(choices)
+    places = found.flat_places(choices)
     named = [
         (run.pk, f"{places[cell.key].whole_label} · seed {run.seed} (run {run.pk})")
         for cell in found.cells

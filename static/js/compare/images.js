@@ -59,6 +59,8 @@ export function startImages() {
     if (button) download(button.closest(".compare-chart"), button.dataset.image);
     const words = target.closest("[data-words]");
     if (words) tellInWords(words.closest(".compare-chart"));
+    const chosen = target.closest(".chart-menu .menu-item");
+    if (chosen) chosen.closest("details").open = false;
   });
 }
 

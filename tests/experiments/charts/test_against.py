@@ -51,6 +51,14 @@ def test_words_on_the_axis_stay_in_the_order_of_the_grid() -> None:
     assert against_figure(info)["layout"]["xaxis"]["type"] == "category"
 
 
+def test_numbers_over_decades_have_a_logarithmic_axis() -> None:
+    alphas = {"a": 0.1, "b": 0.5, "c": 5.0}
+    samples = dict.fromkeys("abc", Sample({0: 0.5}))
+    info = against_info(dict.fromkeys("abc", AVG), alphas, samples, ACCURACY, axis="partition.alpha")
+    axis = against_figure(info)["layout"]["xaxis"]
+    assert (axis["type"], axis["tickvals"], axis["ticktext"]) == ("log", [0.1, 0.5, 5.0], ["0.1", "0.5", "5"])
+
+
 def test_bootstrap_bars_by_hand() -> None:
     info = against_info({"a": AVG}, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", band="boot")
     assert info.lines[0].points[0].band == (25.0, 75.0)

@@ -91,6 +91,12 @@ def test_panels_hold_their_own_curves_and_one_legend_entry_serves_all() -> None:
     assert len(go.Figure(figure).data) == 2
 
 
+def test_on_a_narrow_screen_panels_stand_below_each_other() -> None:
+    places = {"a": Placed(Style("x", 0, "solid"), "5", "iid"), "b": Placed(Style("x", 0, "solid"), "9", "iid")}
+    info = compare_curves_info([Point("a", 0, 0.5), Point("b", 0, 0.5)], places, ACCURACY, narrow=True)
+    assert (info.grid.columns, info.grid.across, info.grid.down) == (("5 · iid", "9 · iid"), 1, 2)
+
+
 def test_what_is_not_finite_is_counted_and_a_cell_without_values_has_no_curve() -> None:
     points = [Point("a", 0, None, n=0, lost=2), Point("b", 0, 0.5)]
     info = compare_curves_info(points, TWO_PANELS, ACCURACY)

@@ -23,8 +23,8 @@ def test_matrices_stand_side_by_side_with_their_accuracy_above() -> None:
     }
     figure = confusions_figure({label: info for label, info in infos.items() if info})
     assert [words["text"] for words in figure["layout"]["annotations"]] == [
-        "fedavg · 87.5% right",
-        "fedprox · 100.0% right",
+        "fedavg<br>87.5% right",
+        "fedprox<br>100.0% right",
     ]
     assert [trace.get("xaxis", "x") for trace in figure["data"]] == ["x", "x2"]
     assert len(go.Figure(figure).data) == 2

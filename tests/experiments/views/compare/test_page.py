@@ -57,7 +57,7 @@ def test_facets_narrow_chart_and_table(as_owner: Client, study: Study) -> None:
 def test_the_target_is_told_in_the_legend(as_owner: Client, study: Study) -> None:
     answer = as_owner.get("/compare/charts/curves", {"study": study.pk, "target": "85"}).json()
     # Of 80, 90 and 100 percent at round 2, two seeds reach 85.
-    assert answer["legend"][0]["text"] == "fedavg · n=3 · target after 2 (2 of 3)"
+    assert answer["legend"][0]["text"] == "fedavg · n=3 · target after 2 rounds (2 of 3 seeds)"
 
 
 def test_figures_are_compressed(as_owner: Client, study: Study) -> None:

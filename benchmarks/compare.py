@@ -1,0 +1,154 @@
+"""Times Compare on a lab of 2,000 runs x 100 rounds x 5 metrics, on the embedded PostgreSQL.
+
+python -m benchmarks.compare              server time of every chart and tab; writes benchmarks/results/compare.md
+python -m benchmarks.compare --paint      also the first paint of 40 lines in Chromium
+
+Server time is what a request takes from Django's test client, without the network; the median of several.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+REPEATS = 7
+LIMITS = {"2,000 runs": 300.0, "200 runs": 150.0}
+PAINT_LIMIT = 1500.0
+QUERIES = {
+    "curves": "charts/curves?study={study}",
+    "curves over bytes, bootstrap": "charts/curves?study={study}&x=bytes&band=boot",
+    "against an axis": "charts/against?study={study}",
+    "map over two axes": "charts/map?study={study}&against=partition.alpha&second=strategy",
+    "table, last round": "charts/table?study={study}",
+    "table, best round": "charts/table?study={study}&value=best",
+    "table, MB to target": "charts/table?study={study}&value=bytes&target=60",
+    "difference": "charts/difference?study={study}",
+    "cost, bytes": "charts/cost-bytes?study={study}",
+    "cost, seconds": "charts/cost-seconds?study={study}",
+    "clients": "charts/clients?study={study}",
+    "page: curves and table": "?study={study}",
+    "page: is it better?": "?study={study}&tab=better",
+    "page: cost": "?study={study}&tab=cost",
+    "page: clients": "?study={study}&tab=clients",
+    "page: specs": "?study={study}&tab=specs",
+}
+
+
+@contextmanager
+def lab() -> Iterator[dict[str, int]]:
+    """The embedded PostgreSQL in a home of its own, filled; gone afterwards."""
+    sys.path[:0] = [str(ROOT / "platform"), str(ROOT)]
+    from config.home import Home
+    from config.services.postgres import Postgres
+
+    with tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
+        server = Postgres(Home(Path(folder)), throwaway=True)
+        server.start()
+        os.environ |= {
+            "TRIBUTARY_HOME": folder,
+            "DATABASE_URL": server.url,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }
+        os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
+        try:
+            yield filled()
+        finally:
+            server.erase()
+
+
+def filled() -> dict[str, int]:
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    from benchmarks.compare_lab import big_study, small_study
+    from experiments.models import Role, User
+
+    owner = User.objects.create(username="bench", role=Role.ADMIN)
+    return {"2,000 runs": big_study(owner).pk, "200 runs": small_study(owner).pk}
+
+
+def measured(studies: dict[str, int]) -> dict[str, dict[str, float]]:
+    from django.test import Client
+
+    from experiments.models import User
+
+    client = Client(headers={"host": "127.0.0.1"})
+    client.force_login(User.objects.get(username="bench"))
+    return {
+        name: {
+            title: milliseconds(client, f"/compare/{address}".replace("/?", "?").format(study=study))
+            for title, address in QUERIES.items()
+        }
+        for name, study in studies.items()
+    }
+
+
+def milliseconds(client: Any, address: str) -> float:
+    return timed(lambda: client.get(address))
+
+
+def timed(request: Callable[[], Any]) -> float:
+    found = []
+    for _ in range(REPEATS + 1):
+        started = time.perf_counter()
+        status = request().status_code
+        found.append((time.perf_counter() - started) * 1000)
+        if status != 200:
+            raise RuntimeError(f"status {status}")
+    return statistics.median(found[1:])
+
+
+def table(results: dict[str, dict[str, float]], paint: float | None) -> str:
+    names = list(results)
+    head = [
+        f"| {'view'} | {' | '.join(f'{name}, limit {LIMITS[name]:g} ms' for name in names)} |",
+        "| --- | ---: | ---: |",
+    ]
+    rows = [f"| {title} | {' | '.join(f'{results[name][title]:.0f} ms' for name in names)} |" for title in QUERIES]
+    last = (
+        []
+        if paint is None
+        else ["", f"First paint of 40 lines in Chromium: **{paint:.0f} ms** (limit {PAINT_LIMIT:g} ms)."]
+    )
+    return "\n".join([*head, *rows, *last]) + "\n"
+
+
+def missed(results: dict[str, dict[str, float]], paint: float | None) -> Iterator[str]:
+    for name, found in results.items():
+        yield from (f"{name}, {title}: {took:.0f} ms" for title, took in found.items() if took >= LIMITS[name])
+    if paint is not None and paint >= PAINT_LIMIT:
+        yield f"first paint: {paint:.0f} ms"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paint", action="store_true")
+    given = parser.parse_args()
+    with lab() as studies:
+        results = measured(studies)
+        paint = None
+        if given.paint:
+            from benchmarks.compare_paint import first_paint
+
+            paint = first_paint(studies["200 runs"])
+    text = table(results, paint)
+    print(text)
+    for line in missed(results, paint):
+        print(f"over its limit: {line}")
+    (ROOT / "benchmarks" / "results" / "compare.md").write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
