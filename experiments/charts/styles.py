@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.labels import Sources, axis_values
+from experiments.charts.labels import Sources, axis_values, told_once
 
 HUES = 8
 DASHES = {
@@ -36,7 +36,7 @@ class Style:
 
 def styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, Style]:
     """A style per cell, from the cells' specs: the first axis gives the hue, all the others the dash."""
-    first, *others = axis_values(specs, sources).items() or [
+    first, *others = told_once(axis_values(specs, sources)).items() or [
         ("strategy", {cell: name_of(spec) for cell, spec in specs.items()})
     ]
     colour = first[1]

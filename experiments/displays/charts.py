@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from django.http import QueryDict
@@ -74,16 +74,22 @@ def detectors_together(subject: Subject) -> Drawn:
 def several(title: str, subject: Subject, words: Mapping[str, str]) -> Drawn:
     """Several metrics in one chart, a panel for each cell that has detectors."""
     cells = [cell for cell in subject.picked.cells if cell.spec["strategy"]["name"] == "athena"]
+    panels = own_words(subject, [cell.key for cell in cells])
     points: list[CurveStatistics] = []
     places: dict[str, Placed] = {}
     for hue, (metric, word) in enumerate(words.items()):
         style = Style(word, hue % HUES, dash(hue // HUES))
         for cell in cells:
-            place = subject.places[cell.key].whole_label if len(cells) > 1 else ""
-            places[f"{cell.key} {metric}"] = Placed(style, "", place)
+            places[f"{cell.key} {metric}"] = Placed(style, "", panels[cell.key])
         found = curves_of(cells={cell.key: [run.pk for run in cell.runs] for cell in cells}, metric=metric)
         points += [point._replace(cell=f"{point.cell} {metric}") for point in found]
     return curves_drawn(title, compare_curves_info(points, places, share("", "Accuracy")), points)
+
+
+def own_words(subject: Subject, cells: Sequence[str]) -> dict[str, str]:
+    """What tells each of these cells from the others; nothing for a single one."""
+    axes = [words for words in subject.picked.axes.values() if len({words[cell] for cell in cells}) > 1]
+    return {cell: " · ".join(words[cell] for words in axes) for cell in cells}
 
 
 def curves_drawn(title: str, info: CompareCurvesInfo, points: Iterable[CurveStatistics]) -> Drawn:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from experiments.charts.labels import axes_text, axis_values
+from experiments.charts.labels import axes_text, axis_values, told_once
 
 
 def spec(strategy: dict[str, Any], partition: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -76,3 +76,15 @@ def test_what_varies_only_between_studies_is_called_by_their_names() -> None:
         "study": {"a": "Short", "b": "Short", "c": "Long"},
     }
     assert list(axis_values(specs, {"a": "Short", "b": "Short", "c": "Short"})) == ["partition", "rounds", "clients"]
+
+
+def test_what_the_data_set_decides_is_told_by_the_data_set() -> None:
+    axes = {
+        "strategy": {"a": "fedavg", "b": "fedprox", "c": "fedavg", "d": "fedprox"},
+        "dataset": {"a": "svhn", "b": "svhn", "c": "cifar10", "d": "cifar10"},
+        "partition": {"a": "iid", "b": "iid", "c": "natural", "d": "natural"},
+        "local.batch_size": {"a": "64", "b": "64", "c": "128", "d": "128"},
+        "rounds": {"a": "5", "b": "9", "c": "5", "d": "9"},
+    }
+    assert list(told_once(axes)) == ["strategy", "dataset", "partition", "rounds"]
+    assert list(told_once({"rounds": axes["rounds"]})) == ["rounds"]
