@@ -50,7 +50,7 @@ def start_of(given: Mapping[str, Any]) -> Start | None:
 def body(request: HttpRequest) -> dict[str, Any]:
     try:
         found = json.loads(request.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -41,7 +41,7 @@ def draft_portrait(request: HttpRequest) -> JsonResponse:
     try:
         asked = json.loads(request.body)
         blocks, chosen = asked.get("blocks"), asked.get("of")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         blocks, chosen = None, None
     return answer(choices(blocks), chosen)
 

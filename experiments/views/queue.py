@@ -14,6 +14,7 @@ from experiments.selectors import queue as reads
 from experiments.selectors.queue import QueueRow, Wanted
 from experiments.selectors.workers import pulse
 from experiments.services import bulk
+from experiments.services.numbers import plain_text
 from experiments.services.rights import may_manage
 from experiments.views.actions import back
 from experiments.views.parts import page_or_part, whole_number
@@ -68,7 +69,7 @@ def choices(wanted: Wanted) -> dict[str, Any]:
 
 def wanted_in(given: Any) -> Wanted:
     """Whatever is not known counts as not chosen."""
-    state, name = given.get("state", ""), given.get("person", "")
+    state, name = given.get("state", ""), plain_text(given.get("person", ""))
     return Wanted(
         study=whole_number(given.get("study"), 0) or None,
         person=User.objects.filter(username=name).first() if name else None,

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 
 from experiments.selectors.studies import PAGE, Filters, lab_counts, study_rows, study_to_watch, tag_counts
+from experiments.services.numbers import plain_text
 from experiments.views.parts import page_or_part, whole_number
 from experiments.views.people import person
 
@@ -29,8 +30,8 @@ def studies(request: HttpRequest) -> HttpResponse:
 def filters_in(request: HttpRequest) -> Filters:
     asked = request.GET
     return Filters(
-        search=asked.get("q", "").strip(),
-        tag=asked.get("tag", "").strip(),
+        search=plain_text(asked.get("q", "")).strip(),
+        tag=plain_text(asked.get("tag", "")).strip(),
         owner=person(request).pk if asked.get("who") == "mine" else None,
         archived=asked.get("archived") == "yes",
     )

@@ -1,0 +1,201 @@
+"""Every page and every button, for everybody: an address without a row here fails."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from experiments.models import Study, User, Worker
+from experiments.services.share_links import link_create
+from experiments.services.tokens import token_create
+from experiments.urls import urlpatterns
+from experiments.views import actions, datasets, fleet, queue
+from tests.experiments import lab
+
+PEOPLE = ("nobody", "visitor", "viewer", "stranger", "owner", "admin")
+"""The visitor has opened a share link and has no account; the stranger is another member."""
+# What is refused may be noted too.
+WRITE = re.compile(r'^\s*(INSERT INTO|UPDATE|DELETE FROM) "?experiments_(?!auditentry)')
+
+
+@dataclass(frozen=True)
+class Row:
+    """What each of PEOPLE gets: a status, or `login` for the way to that page; + where something of the lab changed."""
+
+    answers: str
+    path: str
+    posted: dict[str, Any] = field(default_factory=dict)
+    as_json: bool = False
+    method: str = "GET"
+
+
+def read(path: str) -> Row:
+    return Row("login login 200 200 200 200", path)
+
+
+def launch(path: str) -> Row:
+    return Row("login login 403 200 200 200", path)
+
+
+def post(answers: str, address: str, **posted: Any) -> Row:
+    return Row(answers, address, posted, method="POST")
+
+
+def send(answers: str, address: str, **posted: Any) -> Row:
+    return Row(answers, address, posted, as_json=True, method="POST")
+
+
+def manage(address: str, **posted: Any) -> Row:
+    """The others are told why not, where they came from."""
+    return post("login login 302 302 302+ 302+", address, **posted)
+
+
+def admin(address: str, **posted: Any) -> Row:
+    return post("login login 302 302 302 302+", address, **posted)
+
+
+def member(address: str, **posted: Any) -> Row:
+    return post("login login 302 302+ 302+ 302+", address, **posted)
+
+
+ASKED = "login login 200 200 200 200"
+STUDY = {"name": "Mine", "blocks": [{**lab.BLOCK, "rounds": 1}]}
+PAGES: dict[str, Row] = {
+    "studies": read("/"),
+    "new-study": launch("/studies/new"),
+    "study-draft": send(ASKED, "/studies/draft", study=STUDY),
+    "study-preview": send(ASKED, "/studies/preview", study=STUDY),
+    "study-launch": send("login login 403 201+ 201+ 201+", "/studies/launch", study=STUDY),
+    "study-yaml": read("/studies/{study}/study.yaml"),
+    "study": read("/studies/{study}"),
+    "study-figure": read("/studies/{study}/figure"),
+    "draft-portrait": send(ASKED, "/studies/portrait", blocks=STUDY["blocks"]),
+    "study-portrait": read("/studies/{study}/portrait"),
+    "displays": read("/studies/{study}/displays"),
+    "display-chart": read("/studies/{study}/displays/charts/{display}"),
+    "display-csv": read("/studies/{study}/displays/charts/{display}.csv"),
+    "study-edit": manage("/studies/{study}/edit", name="Renamed", description="", tags=""),
+    "study-deletion": Row("login login 403 403 200 200", "/studies/{study}/deletion"),
+    "study-action cancel": manage("/studies/{study}/cancel"),
+    "study-action pause": manage("/studies/{study}/pause"),
+    "study-action resume": manage("/studies/{study}/resume"),
+    "study-action archive": manage("/studies/{study}/archive"),
+    "study-action restore": manage("/studies/{study}/restore"),
+    "study-action retry": manage("/studies/{study}/retry"),
+    "study-action delete": manage("/studies/{study}/delete"),
+    "run": read("/runs/{done}"),
+    "run-figure": read("/runs/{done}/figure"),
+    "run-clients": read("/runs/{done}/clients"),
+    "run-clients-figure": read("/runs/{done}/clients/figure"),
+    "run-costs-figure": read("/runs/{done}/costs/figure"),
+    "run-confusion-figure": Row("login login 404 404 404 404", "/runs/{done}/confusion/figure"),
+    "run-log": read("/runs/{done}/log"),
+    "run-file": read("/runs/{done}/files/spec.yaml"),
+    "run-portrait": read("/runs/{done}/portrait"),
+    "run-action cancel": manage("/runs/{queued}/cancel"),
+    "run-action retry": manage("/runs/{failed}/retry"),
+    "queue": read("/queue"),
+    "queue-runs cancel": manage("/queue/runs/cancel", run="{queued}"),
+    "queue-runs retry": manage("/queue/runs/retry", run="{failed}"),
+    "queue-studies pause": manage("/queue/studies/pause", id="{study}"),
+    "queue-studies resume": manage("/queue/studies/resume", id="{study}"),
+    "queue-studies cancel": manage("/queue/studies/cancel", id="{study}"),
+    "queue-studies retry": manage("/queue/studies/retry", id="{study}"),
+    "queue-studies priority": manage("/queue/studies/priority", id="{study}", priority="3"),
+    "compare": read("/compare?study={study}"),
+    "compare-chart": read("/compare/charts/curves?study={study}"),
+    "compare-csv": read("/compare/charts/curves.csv?study={study}"),
+    "compare-table": read("/compare/table.md?study={study}"),
+    "shared": Row("200 200 200 200 200 200", "/shared/{secret}"),
+    "shared-chart": Row("200 200 200 200 200 200", "/shared/{secret}/charts/curves"),
+    "shared-csv": Row("200 200 200 200 200 200", "/shared/{secret}/charts/curves.csv"),
+    "shared-table": Row("200 200 200 200 200 200", "/shared/{secret}/table.md"),
+    "presets": read("/presets"),
+    "preset": read("/presets/niid-bench"),
+    "preset-launch": post("login login 302 302 302 302", "/presets/niid-bench/launch", scale="quick"),
+    "catalog": read("/catalog"),
+    "datasets": read("/data-sets"),
+    "dataset-upload": admin("/data-sets/npz/upload", name="own"),
+    "dataset-look": read("/data-sets/digits/look"),
+    "dataset-action fetch": member("/data-sets/mnist/fetch"),
+    "dataset-action import": member("/data-sets/mnist/import", path="{folder}"),
+    "dataset-action verify": member("/data-sets/mnist/verify"),
+    "portrait-pictures": Row("login login 404 404 404 404", "/portraits/nothing.png"),
+    "workers": read("/workers"),
+    "worker-action drain": admin("/workers/{worker}/drain"),
+    "worker-action resume": admin("/workers/{worker}/resume"),
+    "pulse": read("/pulse"),
+    "me": read("/me"),
+    "token-new": post("login login 200+ 200+ 200+ 200+", "/me/tokens", name="Mine", scope="read", days="7"),
+    "token-revoke": post("login login 404 404 302+ 404", "/me/tokens/{token}/revoke"),
+    "audit": Row("login login 403 403 403 200", "/audit"),
+    "login": Row("200 200 302 302 302 302", "/log-in"),
+    "logout": post("login login 302 302 302 302", "/log-out"),
+}
+ACTIONS = {
+    "study-action": actions.STUDY_ACTIONS,
+    "run-action": actions.RUN_ACTIONS,
+    "queue-runs": queue.RUN_ACTIONS,
+    "queue-studies": queue.STUDY_WORDS,
+    "worker-action": fleet.ACTIONS,
+    "dataset-action": datasets.JobKind.values,
+}
+
+
+@pytest.fixture
+def names(study: Study, worker: Worker, tmp_path: Path) -> dict[str, Any]:
+    runs = lab.runs_in_order(study)
+    _, secret = link_create(owner=study.owner, query=f"study={study.pk}", title="For reviewers")
+    token, _ = token_create(owner=study.owner, name="Script")
+    numbers = {"done": runs[0].pk, "failed": runs[4].pk, "queued": runs[5].pk, "worker": worker.pk, "token": token.pk}
+    return {"study": study.pk, "secret": secret, "display": "final-bars", "folder": tmp_path, **numbers}
+
+
+@pytest.fixture
+def everyone(browsers: dict[str, Client], names: dict[str, Any]) -> dict[str, Client]:
+    visitor = Client()
+    visitor.get(f"/shared/{names['secret']}")
+    return {**browsers, "visitor": visitor}
+
+
+def got(client: Client, row: Row, names: dict[str, Any]) -> str:
+    """What was done is taken back, so that the next one finds the lab as it was."""
+    path = row.path.format(**names)
+    posted = {key: value.format(**names) if isinstance(value, str) else value for key, value in row.posted.items()}
+    if path.endswith("/upload"):
+        posted["file"] = SimpleUploadedFile("own.npz", b"PK\x03\x04")
+    sent = json.dumps(posted) if row.as_json else posted
+    kind = {"content_type": "application/json"} if row.as_json else {}
+    with CaptureQueriesContext(connection) as queries, transaction.atomic():
+        answer = client.post(path, sent, **kind) if row.method == "POST" else client.get(path)
+        transaction.set_rollback(True)
+    wrote = any(WRITE.match(each["sql"]) for each in queries.captured_queries)
+    to_log_in = answer.status_code == 302 and answer.headers["Location"].startswith("/log-in?next=/")
+    return f"{'login' if to_log_in else answer.status_code}{'+' if wrote else ''}"
+
+
+def test_every_address_has_a_row() -> None:
+    known = [pattern.name for pattern in urlpatterns]
+    wanted = {f"{name} {each}" for name in known for each in ACTIONS.get(name, ())}
+    assert set(PAGES) == wanted | {name for name in known if name not in ACTIONS}
+
+
+def test_everyone_gets_what_they_may(everyone: dict[str, Client], names: dict[str, Any]) -> None:
+    found = {name: " ".join(got(everyone[who], row, names) for who in PEOPLE) for name, row in PAGES.items()}
+    assert found == {name: row.answers for name, row in PAGES.items()}
+
+
+def test_a_password_is_never_in_a_page(everyone: dict[str, Client], names: dict[str, Any], owner: User) -> None:
+    owner.set_password("correct horse")
+    owner.save()
+    for name in ("me", "studies", "workers"):
+        assert owner.password not in everyone["admin"].get(PAGES[name].path.format(**names)).content.decode()
