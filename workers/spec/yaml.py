@@ -43,14 +43,15 @@ class SpecLoader(yaml.SafeLoader):
         self.weights: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        mark = event.start_mark
         self.depth += 1
         if self.depth > DEEPEST:
-            raise refused(f"nested deeper than {DEEPEST} levels", event.start_mark)
+            raise refused(f"nested deeper than {DEEPEST} levels", mark)
         node = super().compose_node(parent, index)
         self.depth -= 1
         if isinstance(event, yaml.AliasEvent) and id(node) not in self.weights:
-            raise refused("a value that contains itself", event.start_mark)
+            raise refused("a value that contains itself", mark)
         if node is not None and not isinstance(event, yaml.AliasEvent):
             self.weigh(node)
         return node
