@@ -17,7 +17,7 @@ MEANINGS: dict[Band, str] = {
     "std": "mean ± std over seeds",
     "se": "mean ± standard error over seeds",
     "ci": "95 % confidence interval of the mean (Student's t)",
-    "boot": "95 % bootstrap interval of the mean (2,000 resamples)",
+    "boot": "95 % bootstrap interval of the mean",
     "range": "lowest to highest seed",
 }
 

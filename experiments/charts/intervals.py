@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from experiments.charts.distributions import t_quantile
 
 RESAMPLES = 2_000
+ENUMERATED = 6
+"""Of up to so many values there are only 462 different resamples."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,18 @@ def paired_difference(first: Sample, second: Sample) -> Difference | None:
 
 
 @cache
-def resampled_shares(n: int) -> np.ndarray:
-    """How much each of n values counts in each resampled mean: [n, resamples]. Seeded, so a chart never flickers."""
-    drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
-    return np.ascontiguousarray(drawn.T) / n
+def resamples(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """How much each of n values counts in each resampled mean [n, resamples], and how likely each of those is.
+
+    For few values all resamples there are, so that nothing is left to chance; for more, seeded draws.
+    """
+    if n > ENUMERATED:
+        drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+        return np.ascontiguousarray(drawn.T) / n, np.full(RESAMPLES, 1 / RESAMPLES)
+    chosen = list(combinations_with_replacement(range(n), n))
+    counts = np.array([np.bincount(each, minlength=n) for each in chosen])
+    ways = [math.factorial(n) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
+    return counts.T / n, np.array(ways) / n**n
 
 
 def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[tuple[float, float] | None]:
@@ -81,8 +92,18 @@ def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[tuple[float, fl
     found: list[tuple[float, float] | None] = [None] * len(rows)
     for n in {len(row) for row in rows if len(row) > 1}:
         places = [place for place, row in enumerate(rows) if len(row) == n]
-        means = np.array([rows[place] for place in places]) @ resampled_shares(n)
-        low, high = np.quantile(means, [0.025, 0.975], axis=1)
-        for place, interval in zip(places, zip(low.tolist(), high.tolist(), strict=True), strict=True):
+        for place, interval in zip(places, middle_share(np.array([rows[place] for place in places])), strict=True):
             found[place] = interval
     return found
+
+
+def middle_share(values: np.ndarray) -> list[tuple[float, float]]:
+    """Of each row's resampled means, those at 2.5 % and 97.5 % of the probability."""
+    shares, likely = resamples(values.shape[1])
+    means = values @ shares
+    order = np.argsort(means, axis=1)
+    so_far = np.cumsum(likely[order], axis=1)
+    edges = [np.argmax(so_far >= edge - 1e-12, axis=1) for edge in (0.025, 0.975)]
+    rows = np.arange(len(values))
+    low, high = (means[rows, order[rows, edge]].tolist() for edge in edges)
+    return list(zip(low, high, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from workers.catalog import load_catalog
@@ -79,7 +80,7 @@ def telling_parameters(axis: str, name: str, rows: Sequence[Mapping[str, Any]]) 
     """Those that differ between cells with the same component, or from what the catalog gives by default."""
     component = load_catalog().components[COMPONENTS[axis]].get(name)
     defaults = component.Params(name=name).model_dump(mode="json") if component else {}
-    paths = dict.fromkeys(path for row in rows for path in row if path.startswith(f"{axis}."))
+    paths = [path for path in dict.fromkeys(chain.from_iterable(rows)) if path.startswith(f"{axis}.")]
     default = {path: defaults.get(path.rsplit(".", 1)[1]) for path in paths}
     return [path for path in paths if any(row.get(path, default[path]) != default[path] for row in rows)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 
@@ -27,12 +28,13 @@ def varying_paths(specs: Iterable[Mapping[str, Any]], ignore: Iterable[str] = ("
 
 def varying_in(rows: Sequence[Mapping[str, Any]], ignore: Iterable[str] = ("seed", "engine")) -> list[str]:
     """The same for specs that are flat already: a lab compares hundreds at a time."""
-    paths = dict.fromkeys(path for row in rows for path in row)
-    ignored = set(ignore)
-    return [path for path in paths if path not in ignored and differs(row.get(path) for row in rows)]
+    first, found = rows[0] if rows else {}, set[str]()
+    for row in rows[1:]:
+        found.update(path for path, value in row.items() if differs(value, first.get(path)))
+        found.update(path for path in first.keys() - row.keys() if first[path] is not None)
+    found -= set(ignore)
+    return [path for path in dict.fromkeys(chain.from_iterable(rows)) if path in found]
 
 
-def differs(values: Iterable[Any]) -> bool:
-    iterator = iter(values)
-    first = next(iterator, None)
-    return any(value != first or type(value) is not type(first) for value in iterator)
+def differs(one: Any, other: Any) -> bool:
+    return one != other or type(one) is not type(other)

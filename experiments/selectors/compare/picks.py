@@ -10,7 +10,11 @@ from typing import Any, NamedTuple
 from django.db.models import CharField, F, Func, Min, Q
 from django.db.models.functions import Coalesce
 
+from experiments.charts.labels import axes_text
 from experiments.models import Membership, Run, RunState, Study
+from experiments.selectors.studies import matching
+
+OFFERED = 50
 
 
 class PickedRun(NamedTuple):
@@ -38,6 +42,12 @@ def studies_picked(*, studies: Sequence[int], tags: Sequence[str]) -> list[Study
     """In the order in which they were made; archived ones only where named."""
     tagged = Q(tags__overlap=list(tags), archived__isnull=True) if tags else Q(pk__in=[])
     return list(Study.objects.filter(Q(pk__in=list(studies)) | tagged).order_by("pk"))
+
+
+def studies_offered(*, search: str) -> list[tuple[Study, str]]:
+    """The newest that match, with their axes in words."""
+    found = matching(search).filter(archived__isnull=True).order_by("-pk")[:OFFERED]
+    return [(study, axes_text(study.blocks)) for study in found]
 
 
 def cells_picked(*, studies: Sequence[Study], runs: Sequence[int]) -> list[PickedCell]:

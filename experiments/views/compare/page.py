@@ -13,9 +13,8 @@ from experiments.compare.charts import CHARTS
 from experiments.compare.choices import Choices, choices_of
 from experiments.compare.drawn import Drawn
 from experiments.compare.picked import Picked, picked
-from experiments.selectors.compare.picks import tags_in_use
+from experiments.selectors.compare.picks import studies_offered, tags_in_use
 from experiments.selectors.saved_views import links_for, views_for
-from experiments.selectors.studies import study_rows
 from experiments.views.compare.strip import strip_context
 from experiments.views.compare.tabs import tab_context
 from experiments.views.people import person
@@ -28,7 +27,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     context = {
         **page_context(found, choices, request.GET),
         "base": reverse("compare"),
-        "rows": study_rows(search=request.GET.get("q", "").strip()),
+        "offered": studies_offered(search=request.GET.get("q", "").strip()),
         "tags": tags_in_use(),
         "saved": views_for(person=person(request)),
         "links": links_for(person=person(request)),

@@ -69,6 +69,12 @@ def test_the_bootstrap_of_three_values_by_hand() -> None:
     assert bootstrap_intervals([[0.0, 3.0, 9.0]]) == [(0.0, 9.0)]
 
 
+def test_the_bootstrap_of_few_values_counts_every_resample() -> None:
+    # How often the 4 is drawn is binomial (4 draws, 1/4): at most twice with 94.9 %, at most thrice with 99.6 %.
+    assert bootstrap_intervals([[0.0, 0.0, 0.0, 4.0]])[0] == (0.0, 3.0)
+    assert bootstrap_intervals([[4.0, 4.0, 4.0, 0.0]])[0] == (1.0, 4.0)
+
+
 def test_the_bootstrap_is_close_to_scipys_and_never_flickers() -> None:
     values = np.random.default_rng(1).normal(0, 1, 20).tolist()
     expected = stats.bootstrap(
