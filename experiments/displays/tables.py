@@ -7,7 +7,7 @@ from django.http import QueryDict
 from experiments.charts.displays.convergence import convergence_table
 from experiments.charts.displays.groups import Grouping, groups_in, groups_table, members_table
 from experiments.charts.displays.reading_table import BEST_COLUMNS, reading_table, stability_columns
-from experiments.charts.displays.table import DisplayTable, Field
+from experiments.charts.displays.table import DisplayTable, Field, bare
 from experiments.charts.labels import axis_title
 from experiments.charts.pivot_table import Entry, PivotTable, caption
 from experiments.charts.values import shown
@@ -80,7 +80,7 @@ def pivoted(subject: Subject, chosen: list[tuple[str, str]], *, across: str) -> 
     heads = tuple(axis_title(axis) for axis in table.down) or ("",)
     columns = tuple(" · ".join(head) or table.label.axis for head in table.head)
     told = [(row, entries) for row, entries in table.rows if any(entries)]
-    rows = tuple((row or ("",), tuple(field(entry, table) for entry in entries)) for row, entries in told)
+    rows = tuple((bare(row or ("",), heads), tuple(field(entry, table) for entry in entries)) for row, entries in told)
     return DisplayTable(table.label.axis, heads, columns, rows, words)
 
 

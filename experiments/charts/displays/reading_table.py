@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.charts.displays.table import DisplayTable, Field
+from experiments.charts.displays.table import DisplayTable, Field, bare
 from experiments.charts.intervals import Sample
 from experiments.charts.labels import axis_title
 from experiments.charts.metrics import MetricLabel
@@ -96,4 +96,5 @@ def heads_of(axes: Axes, compared: str) -> tuple[str, ...]:
 
 def words_of(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
     """Setting first, then what competes in it."""
-    return (*setting_of(cell, axes, compared), *([axes[compared][cell]] if compared in axes else [])) or ("all",)
+    words = (*setting_of(cell, axes, compared), *([axes[compared][cell]] if compared in axes else [])) or ("all",)
+    return bare(words, heads_of(axes, compared))
