@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.curves import MEANINGS, Band, band_of
+from experiments.charts.curves import MEANINGS, Band, band_of, seed_range
 from experiments.charts.intervals import Sample, bootstrap_intervals
 from experiments.charts.labels import axis_title
 from experiments.charts.labels import shown as worded
@@ -178,10 +178,6 @@ def against_legend(info: AgainstInfo) -> list[dict[str, Any]]:
         {"label": line.label, "hue": line.hue, "dash": line.dash, "n": seed_range([point.n for point in line.points])}
         for line in info.lines
     ]
-
-
-def seed_range(counts: Sequence[int]) -> str:
-    return str(max(counts)) if len(set(counts)) == 1 else f"{min(counts)}–{max(counts)}"
 
 
 def against_description(info: AgainstInfo) -> str:

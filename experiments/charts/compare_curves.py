@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from experiments.charts.curves import MEANINGS, Band, Curve, CurvePoint, Point, band_of, band_trace, line_trace, scaled
+from experiments.charts.curves import (
+    MEANINGS,
+    Band,
+    Curve,
+    CurvePoint,
+    Point,
+    band_of,
+    band_trace,
+    line_trace,
+    scaled,
+    seed_range,
+)
 from experiments.charts.drawing import Drawing, redrawn
 from experiments.charts.intervals import bootstrap_intervals
 from experiments.charts.metrics import MetricLabel
@@ -167,8 +178,7 @@ def compare_legend(info: CompareCurvesInfo, notes: Mapping[str, str]) -> list[di
 
 
 def seeds(curves: Sequence[Curve]) -> str:
-    counts = {point.n for curve in curves for point in curve.points}
-    return str(max(counts)) if len(counts) == 1 else f"{min(counts)}–{max(counts)}"
+    return seed_range(point.n for curve in curves for point in curve.points)
 
 
 def compare_curves_description(info: CompareCurvesInfo) -> str:

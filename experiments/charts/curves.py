@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -66,8 +66,12 @@ class Curve:
     @property
     def n(self) -> str:
         """How many seeds are behind the points: one number, or a range while some lag behind."""
-        counts = {point.n for point in self.points}
-        return str(max(counts)) if len(counts) == 1 else f"{min(counts)}–{max(counts)}"
+        return seed_range(point.n for point in self.points)
+
+
+def seed_range(counts: Iterable[int]) -> str:
+    known = set(counts)
+    return str(max(known)) if len(known) == 1 else f"{min(known)}–{max(known)}"
 
 
 @dataclass(frozen=True)
