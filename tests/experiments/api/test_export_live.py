@@ -45,7 +45,8 @@ def opened(live: LivePlatform, study: Study, kind: str) -> Iterator[HTTPResponse
             f"/api/v1/metrics?study={study.pk}&format={kind}",
             headers={"Authorization": f"Bearer {secret}", "Connection": "close"},
         )
-        yield client.getresponse()
+        with client.getresponse() as answer:  # which holds the socket open as long as it is
+            yield answer
     finally:
         client.close()
 
