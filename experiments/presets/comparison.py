@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from experiments.charts.intervals import Sample, paired_difference, t_half_width
 from experiments.presets.preset import Final, OneRun, Over, Preset, Published, Saved
-from experiments.presets.readings import Curves, read
+from experiments.presets.readings import Curves, sample_of
 from experiments.presets.savings import saved_percent
 
 NOT_IN_GRID = "This study has no such cell."
@@ -96,15 +95,7 @@ def measured(published: Published, cell: MeasuredCell) -> Row:
     if not cell.runs:
         return Row(published, reason=NOT_DONE, spec=cell.spec)
     assert isinstance(published.reading, OneRun)
-    return of_sample(published, sample_of(published, published.reading, cell), cell.spec)
-
-
-def sample_of(published: Published, reading: OneRun, cell: MeasuredCell) -> Sample:
-    values = {seed: read(reading, curves) for seed, curves in cell.runs.items()}
-    scale = scale_of(published)
-    known = {seed: value * scale for seed, value in values.items() if value is not None}
-    finite = {seed: value for seed, value in known.items() if math.isfinite(value)}
-    return Sample(finite, lost=len(known) - len(finite), missed=len(values) - len(known))
+    return of_sample(published, sample_of(published.reading, cell.runs, scale_of(published)), cell.spec)
 
 
 def of_sample(published: Published, sample: Sample, spec: Mapping[str, Any]) -> Row:
@@ -139,7 +130,7 @@ def pair_row(published: Published, finder: Finder) -> Row:
             else Row(published, saved, n=len(ours.runs), spec=ours.spec)
         )
     reading = Final(take="final")
-    found = paired_difference(*(sample_of(published, reading, cell) for cell in (ours, theirs)))
+    found = paired_difference(*(sample_of(reading, cell.runs, scale_of(published)) for cell in (ours, theirs)))
     if found is None:
         return Row(published, reason=NOT_READ, spec=ours.spec)
     return Row(published, found.mean, found.low, found.high, found.n, spec=ours.spec)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from statistics import fmean, variance
 from typing import Any
 
+from experiments.charts.intervals import Sample
 from experiments.presets.preset import ArgMax, At, Converge, Count, Final, Max, OneRun, Over, Reach
 from workers.clustering.convergence import has_converged
 
@@ -21,6 +22,14 @@ def read(reading: OneRun, curves: Curves) -> float | None:
     found = [READERS[type(reading)](reading, trained(curve)) for curve in chosen(reading.metric, curves)]
     known = [value for value in found if value is not None]
     return fmean(known) if known and len(known) == len(found) else None
+
+
+def sample_of(reading: OneRun, seeds: Mapping[int, Curves], scale: float = 1.0) -> Sample:
+    """That number of each seed; those that are not finite, or never got there, are counted."""
+    values = {seed: read(reading, curves) for seed, curves in seeds.items()}
+    known = {seed: value * scale for seed, value in values.items() if value is not None}
+    finite = {seed: value for seed, value in known.items() if math.isfinite(value)}
+    return Sample(finite, lost=len(known) - len(finite), missed=len(values) - len(known))
 
 
 def chosen(metric: str, curves: Curves) -> list[Curve]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from experiments.charts.labels import axis_title
 from experiments.charts.metrics import MetricLabel
 from experiments.charts.values import Axes, rivals, setting_of, shown, standings
 from experiments.presets.preset import ArgMax, Max, OneRun, Over
-from experiments.presets.readings import Curves, read
+from experiments.presets.readings import Curves, sample_of
 
 Seeds = Mapping[int, Curves]
 """The curves of a cell's finished runs by seed."""
@@ -56,7 +55,7 @@ def reading_table(
 ) -> DisplayTable:
     """A row for each cell with finished runs; only cells that agree in all but the compared axis are rivals."""
     cells = {cell: seeds for cell, seeds in cells.items() if seeds}
-    samples = [{cell: sample_of(seeds, column.reading) for cell, seeds in cells.items()} for column in columns]
+    samples = [{cell: sample_of(column.reading, seeds) for cell, seeds in cells.items()} for column in columns]
     groups = rivals(list(cells), axes, compared)
     standing = [
         standings(own, groups, higher=column.label.higher_is_better) if column.judged else {}
@@ -76,13 +75,6 @@ def reading_table(
 
 
 CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"
-
-
-def sample_of(seeds: Seeds, reading: OneRun) -> Sample:
-    values = {seed: read(reading, curves) for seed, curves in seeds.items()}
-    known = {seed: value for seed, value in values.items() if value is not None}
-    finite = {seed: value for seed, value in known.items() if math.isfinite(value)}
-    return Sample(finite, lost=len(known) - len(finite), missed=len(values) - len(known))
 
 
 def notes(sample: Sample) -> str:
