@@ -142,7 +142,8 @@ def main() -> int:
             from benchmarks.compare_paint import first_paint
 
             paint = first_paint(studies["200 runs"])
-    text = f"Load of the machine while measuring: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores.\n\n{table(results, paint)}"
+    load = f"Load of the machine while measuring: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores."
+    text = f"{load}\n\n{table(results, paint)}"
     print(text)
     for line in missed(results, paint):
         print(f"over its limit: {line}")
