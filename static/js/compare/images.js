@@ -33,7 +33,7 @@ function page(answer) {
   const above = legendHeight(answer);
   const height = (answer.layout.height ?? HEIGHT) + above;
   const margin = { ...own.margin, t: own.margin.t + above + 8, r: Math.max(own.margin.r, 24) };
-  const legend = { orientation: "h", x: 0, xanchor: "left", y: 1, yanchor: "bottom", font: { size: 12 } };
+  const legend = { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 1, yanchor: "top", font: { size: 12 } };
   return { ...own, height, width: WIDTH, margin, legend, showlegend: above > 0, paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", autosize: false };
 }
 
