@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.waiting import wait_until
 from tests.experiments.originals import write_mnist
 
 
@@ -34,13 +35,13 @@ def see_it_in_the_editor(page: Page) -> None:
     held = page.get_by_role("region", name="What the clients hold")
     expect(held.locator(".plot .scatterlayer .trace")).to_have_count(1)
     expect(held).to_contain_text("this partition is IID in its labels")
-    page.get_by_role("button", name="YAML").click()
+    page.get_by_role("button", name="YAML", exact=True).click()
     text = page.get_by_label("Study as YAML", exact=True)
-    page.wait_for_function("document.getElementById('yaml').value.includes('partition: {name: iid}')")
+    wait_until(page, "document.getElementById('yaml').value.includes('partition: {name: iid}')")
     changed = text.input_value().replace("{name: digits}", "{name: mnist}").replace("mlp-50", "logistic")
     text.fill(changed.replace("{name: iid}", "[{name: shards}, {name: iid}]"))
-    expect(held.get_by_label("Federation").locator("option")).to_have_text(["shards", "iid"])
+    expect(held.get_by_role("combobox", name="Federation").locator("option")).to_have_text(["shards", "iid"])
     expect(held).to_contain_text(re.compile(r"Samples\s*400"))
-    held.get_by_label("Federation").select_option("shards")
+    held.get_by_role("combobox", name="Federation").select_option("shards")
     expect(held).not_to_contain_text("IID in its labels")
     expect(held.get_by_role("img", name="Samples of some clients")).to_be_visible()

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 from experiments.models import RunState, User
 from experiments.services.study_changes import study_delete
 from tests.e2e.conftest import PASSWORD, NewPage
+from tests.e2e.waiting import wait_until
 from tests.experiments import lab
 
 POINTS = """() => Math.max(0, ...(document.querySelector('[data-figure] .plot').data ?? [])
@@ -19,7 +20,7 @@ def points(page: Page) -> int:
 
 
 def wait_for_points(page: Page, count: int) -> None:
-    page.wait_for_function(f"({POINTS})() >= {count}", timeout=TRAINED)
+    wait_until(page, f"({POINTS})() >= {count}", timeout=TRAINED)
 
 
 def define_a_grid(page: Page) -> None:
@@ -27,7 +28,7 @@ def define_a_grid(page: Page) -> None:
     page.get_by_role("button", name="Add a value to Strategy").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Strategy").select_option("fedprox")
-    dialog.get_by_label("Mu").fill("0.1")
+    dialog.get_by_role("textbox", name="Mu").fill("0.1")
     dialog.get_by_role("button", name="Use").click()
     expect(page.get_by_text("2 cells × 3 seeds")).to_be_visible()
     page.get_by_role("button", name="Remove seed 2").press("Enter")
@@ -71,8 +72,8 @@ def test_where_a_proxy_swallows_event_streams_the_page_asks_every_two_seconds(pa
     expect(page.get_by_text("The first curve appears with the first evaluated round.")).to_be_visible()
     lab.record(runs[0], {"accuracy": [0.1, 0.2, 0.3]}, RunState.DONE)
     expect(page.get_by_text("1 / 6 runs")).to_be_visible()
-    page.wait_for_function(
-        "document.querySelector('[data-figure] .plot').data?.some((trace) => trace.name && trace.x.length === 3)"
+    wait_until(
+        page, "document.querySelector('[data-figure] .plot').data?.some((trace) => trace.name && trace.x.length === 3)"
     )
 
 

@@ -10,6 +10,7 @@ from pytest_django import DjangoDbBlocker
 
 from experiments.models import Attempt, Round, Run, RunState, Study, User
 from tests.e2e.conftest import NewPage
+from tests.e2e.waiting import wait_until
 from tests.experiments import lab
 from workers.home import home, log_file
 
@@ -90,33 +91,33 @@ def test_a_study_is_put_away_and_brought_back(page: Page, study: Study) -> None:
 
 def test_cells_are_ticked_to_be_drawn_alone(page: Page, study: Study) -> None:
     page.goto(f"/studies/{study.pk}")
-    page.wait_for_function(f"({PLOTTED})('[data-figure]')?.length")
+    wait_until(page, f"({PLOTTED})('[data-figure]')?.length")
     page.get_by_label("Draw only fedprox · mu 0.1").check()
     expect(page.get_by_text("The first curve appears with the first evaluated round.")).to_be_visible()
     page.get_by_label("Draw only fedavg").check()
-    page.wait_for_function(f"({PLOTTED})('[data-figure]').some((trace) => trace.name?.startsWith('fedavg'))")
+    wait_until(page, f"({PLOTTED})('[data-figure]').some((trace) => trace.name?.startsWith('fedavg'))")
 
 
 def test_a_run_shows_its_confusion_matrix_clients_and_cost(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}")
-    page.wait_for_function(f"({PLOTTED})('#run-confusion')?.[0].z[3][3] === 1")
+    wait_until(page, f"({PLOTTED})('#run-confusion')?.[0].z[3][3] === 1")
     expect(page.get_by_text("Every sample was classified rightly.")).to_be_visible()
     table = page.locator("#client-table")
     expect(table.get_by_role("row", name="shared of hybrid sharing 1 of 2 9")).to_be_visible()
     table.get_by_role("button", name="Samples").click()
     expect(table.locator("tbody tr").first).to_contain_text("4")
-    page.wait_for_function(f"({PLOTTED})('#run-costs')?.[0].y.at(-1) === 2")
+    wait_until(page, f"({PLOTTED})('#run-costs')?.[0].y.at(-1) === 2")
 
 
 def test_smoothing_and_log_axes_leave_measured_points_in_view(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}")
-    page.wait_for_function(f"({PLOTTED})('.run-chart')?.length === 1")
+    wait_until(page, f"({PLOTTED})('.run-chart')?.length === 1")
     page.get_by_label("Smoothing").select_option("strong")
     page.get_by_label("log values").check()
-    page.wait_for_function(f"({PLOTTED})('.run-chart').length === 2")
+    wait_until(page, f"({PLOTTED})('.run-chart').length === 2")
     modes = page.evaluate(f"({PLOTTED})('.run-chart').map((trace) => [trace.mode, trace.y.length])")
     assert modes == [["lines", 3], ["markers", 3]]
-    assert page.evaluate("document.querySelector('.run-chart .plot').layout.yaxis.type") == "log"
+    wait_until(page, "document.querySelector('.run-chart .plot').layout.yaxis.type === 'log'")
 
 
 def test_the_model_is_downloaded_byte_for_byte(page: Page, run: Run) -> None:
@@ -138,8 +139,8 @@ def test_the_log_is_followed_while_the_run_goes_on(page: Page, study: Study) -> 
     with log_file(run.pk).open("a") as file:
         file.write("step <2>\n" * 200)
     expect(log).to_contain_text("step <2>")
-    page.wait_for_function(
-        "(log => log.scrollHeight - log.scrollTop - log.clientHeight < 2)(document.querySelector('pre.log'))"
+    wait_until(
+        page, "(log => log.scrollHeight - log.scrollTop - log.clientHeight < 2)(document.querySelector('pre.log'))"
     )
     log.evaluate("log => { log.scrollTop = 0; }")
     expect(page.get_by_label("Follow")).not_to_be_checked()
