@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import time
 import urllib.error
@@ -39,6 +40,8 @@ class LivePlatform:
             yield self
         finally:
             self.stop()
+            # Numbers begin anew with the next platform, and so must its runs' logs.
+            shutil.rmtree(self.home.logs.parent / "runs", ignore_errors=True)
             connection.close()
             call_command("flush", verbosity=0, interactive=False)
             # Later tests may not touch the database, not even to close what is left open.
