@@ -10,6 +10,14 @@ from experiments.api.schemas import Answer, Id, described
 
 SCALE = {"note": "UCI HAR only; 3 seeds of 20.", "runs": 9, "blocks": [{"dataset": {"name": "uci-har"}}]}
 
+PRESET: dict[str, Any] = {
+    "name": "iaisy-2024",
+    "title": "Between federated and centralised learning",
+    "source": "Iaisy, University of Bologna, 2024",
+    "datasets": [{"name": "uci-har", "ready": True}],
+    "published": 11,
+}
+
 
 class ScaleAnswer(Answer):
     model_config = described(**SCALE)
@@ -41,13 +49,7 @@ class DifferenceAnswer(Answer):
 
 
 class PresetAnswer(Answer):
-    model_config = described(
-        name="iaisy-2024",
-        title="Between federated and centralised learning",
-        source="Iaisy, University of Bologna, 2024",
-        datasets=[{"name": "uci-har", "ready": True}],
-        published=11,
-    )
+    model_config = described(**PRESET)
 
     name: str
     """What it is called in addresses and commands."""
@@ -63,11 +65,7 @@ class PresetAnswer(Answer):
 
 class PresetDetail(PresetAnswer):
     model_config = described(
-        name="iaisy-2024",
-        title="Between federated and centralised learning",
-        source="Iaisy, University of Bologna, 2024",
-        datasets=[{"name": "uci-har", "ready": True}],
-        published=11,
+        **PRESET,
         asked="What lies between federated and centralised?",
         found="A little sharing goes a long way.",
         differences=[{"study": "The batch size is not stated.", "here": "Batches of 32 samples."}],

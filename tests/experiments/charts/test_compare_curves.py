@@ -19,18 +19,11 @@ from experiments.charts.drawing import Drawing
 from experiments.charts.metrics import metric_label
 from experiments.charts.placing import Placed
 from experiments.charts.styles import Style
+from tests.experiments.charts.test_curves import Point as RoundPoint
 
 
 @dataclass(frozen=True)
-class Point:
-    cell: str
-    round: int
-    mean: float | None
-    std: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int = 1
-    lost: int = 0
+class Point(RoundPoint):
     x: float = 0.0
     values: tuple[float, ...] = ()
 
