@@ -41,9 +41,15 @@ function morphChildren(old, fresh) {
   }
 }
 
+// What has no name is the one at its place, or the next one that looks like it: a note that comes or goes before a table
+// must not make a new table of it, with nothing ticked.
 function findMatch(place, next, parent) {
   if (next.id) return [...parent.children].find((child) => child.id === next.id && sameKind(child, next));
-  return place && sameKind(place, next) ? place : null;
+  if (!place || sameKind(place, next)) return place;
+  for (let later = place.nextSibling; later; later = later.nextSibling) {
+    if (sameKind(later, next) && later.className === next.className) return later;
+  }
+  return null;
 }
 
 window.htmx?.defineExtension("morph", {

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
-from experiments.models import RunState, Study, User
+from experiments.models import RunState, Study, User, Worker
+from experiments.services.fleet import ALIVE
 from experiments.services.studies import study_launch
 from experiments.services.study_changes import study_cancel
 from tests.e2e.conftest import NewPage
@@ -93,6 +95,23 @@ def test_ticks_stay_while_the_page_changes_by_itself(page: Page, waiting: Study)
     expect(page.locator(row(first.pk))).to_be_hidden()
     expect(page.get_by_label(f"Tick run {second.pk}", exact=True)).to_be_checked()
     expect(page.get_by_text("1 ticked")).to_be_visible()
+
+
+def test_ticks_stay_when_a_note_above_them_comes_or_goes(page: Page, waiting: Study) -> None:
+    note = page.get_by_text("No worker is running.")
+
+    def seen_without_workers() -> bool:
+        """The real one beats every few seconds, perhaps just before the page is made."""
+        Worker.objects.update(heartbeat=Now() - ALIVE)
+        page.goto("/queue")
+        return note.is_visible()
+
+    eventually(seen_without_workers)
+    page.get_by_label("Tick Waits for a GPU").check()
+    Worker.objects.update(heartbeat=Now())
+    page.evaluate("document.body.dispatchEvent(new CustomEvent('live', { bubbles: true }))")
+    expect(note).to_be_hidden()
+    expect(page.get_by_label("Tick Waits for a GPU")).to_be_checked()
 
 
 def test_a_study_is_paused_resumed_and_given_a_priority(page: Page, waiting: Study) -> None:
