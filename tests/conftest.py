@@ -92,6 +92,13 @@ def quick_passwords(settings: Settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def data_sets_of_this_module() -> Iterator[None]:
+    """What a module imports is not there for the next: a part of MNIST would make every plan with MNIST another."""
+    yield
+    shutil.rmtree(HOME.path / "datasets", ignore_errors=True)
+
+
 @pytest.fixture(scope="module")
 def live_platform(django_db_setup: None, django_db_blocker: DjangoDbBlocker, redis_url: str) -> Iterator[LivePlatform]:
     with django_db_blocker.unblock(), LivePlatform(HOME).run() as platform:
