@@ -44,7 +44,11 @@ class RayPath(Path):
 
     def __init__(self, trainer: Trainer) -> None:
         self.trainer, self.ready = trainer, False
-        self.folder = tempfile.TemporaryDirectory(prefix="tributary-ray-")
+        self.begin()
+
+    def begin(self) -> None:
+        # Ray's own processes may still write into it while they end.
+        self.folder = tempfile.TemporaryDirectory(prefix="tributary-ray-", ignore_cleanup_errors=True)
         ours, theirs = socket.socketpair()
         with theirs, self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -58,7 +62,7 @@ class RayPath(Path):
                 start_new_session=True,
             )
         self.child = Connection(ours.detach())
-        self.child.send(start_of(trainer, self.folder.name))
+        self.child.send(start_of(self.trainer, self.folder.name))
 
     @property
     def log(self) -> FilePath:
@@ -66,18 +70,28 @@ class RayPath(Path):
 
     def train(self, assignment: Assignment) -> list[Outcome]:
         if not self.ready:
-            self.ready = self.receive(assignment.round) == "ready"
+            self.ready = self.started(assignment.round)
         self.child.send(exchange_of(assignment, self.trainer))
         answers: list[Answer] = self.receive(assignment.round)
         return [self.outcome(client, answer) for client, answer in zip(assignment.clients, answers, strict=True)]
 
-    def receive(self, number: int) -> Any:
-        """The child's next message; asks for a stop and looks after the child while it waits."""
+    def started(self, number: int) -> bool:
+        """Ray gives itself 30 s to start, which a busy machine exceeds now and then: it is started once more."""
         try:
-            while not self.child.poll(POLL_SECONDS):
+            return bool(self.receive(number) == "ready")
+        except TributaryError:
+            self.close()
+            self.begin()
+            return bool(self.receive(number) == "ready")
+
+    def receive(self, number: int) -> Any:
+        """The child's next message; before and while it waits, it asks whether to stop."""
+        try:
+            while True:
                 if self.trainer.stop is not None and self.trainer.stop():
                     raise StopRequested(f"Stopped in round {number}.")
-            return self.child.recv()
+                if self.child.poll(POLL_SECONDS):
+                    return self.child.recv()
         except (EOFError, ConnectionError):
             raise TributaryError(f"Flower's Ray runtime ended unexpectedly:\n{self.last_words()}") from None
 

@@ -68,12 +68,15 @@ def test_it_is_stopped_and_goes_on_to_the_end_that_the_sequential_path_reaches(
         assert record.metrics["bytes_up"] == reference.metrics["bytes_up"]
 
 
-def test_a_runtime_that_is_killed_fails_the_run_with_its_last_words() -> None:
+def test_a_runtime_that_does_not_start_is_started_again_and_one_that_ends_later_fails_the_run() -> None:
+    killed = []
+
     def kill_the_runtime(record: RoundRecord) -> None:
-        if record.round == 1:
-            for child in psutil.Process().children():
-                if "workers.engine.ray_server" in child.cmdline():
-                    child.kill()
+        for child in psutil.Process().children():
+            if "workers.engine.ray_server" in child.cmdline():
+                child.kill()
+                killed.append(record.round)
 
     with pytest.raises(TributaryError, match="Flower's Ray runtime ended unexpectedly"):
         simulate(RUN | {"engine": "ray"}, on_round=kill_the_runtime, device="cpu")
+    assert killed == [0, 1]
