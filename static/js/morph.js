@@ -1,6 +1,9 @@
 // Changes a part of the page into its newer version by touching only what differs: no flicker, focus stays.
+// The attribute: `form.id` is a field of the form where one is called "id".
+const idOf = (node) => node.getAttribute?.("id") || "";
+
 function sameKind(a, b) {
-  return a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
+  return a.nodeType === b.nodeType && a.nodeName === b.nodeName && idOf(a) === idOf(b);
 }
 
 function copyAttributes(from, to) {
@@ -44,7 +47,7 @@ function morphChildren(old, fresh) {
 // What has no name is the one at its place, or the next one that looks like it: a note that comes or goes before a table
 // must not make a new table of it, with nothing ticked.
 function findMatch(place, next, parent) {
-  if (next.id) return [...parent.children].find((child) => child.id === next.id && sameKind(child, next));
+  if (idOf(next)) return [...parent.children].find((child) => sameKind(child, next));
   if (!place || sameKind(place, next)) return place;
   for (let later = place.nextSibling; later; later = later.nextSibling) {
     if (sameKind(later, next) && later.className === next.className) return later;
