@@ -36,7 +36,11 @@ def cells_of(*, studies: Sequence[int]) -> list[Cell]:
     )
     rows = {row["cell"]: row for row in counted.order_by("study", "place")}
     specs = dict(Run.objects.filter(pk__in=[row["first"] for row in rows.values()]).values_list("cell", "spec"))
-    return [Cell(key, row["study"], specs[key], row["first"], row["seeds"], row["done"]) for key, row in rows.items()]
+    return [
+        Cell(key, row["study"], specs[key], row["first"], row["seeds"], row["done"])
+        for key, row in rows.items()
+        if key in specs  # not deleted meanwhile
+    ]
 
 
 def measured(cells: Sequence[Cell]) -> list[str]:

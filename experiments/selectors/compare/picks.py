@@ -60,7 +60,11 @@ def cells_picked(*, studies: Sequence[Study], runs: Sequence[int]) -> list[Picke
     first = [found[0].pk for found in by_cell.values()]
     specs = dict(Run.objects.filter(pk__in=first).values_list("cell", "spec"))
     names = source_names(set(sources.values()))
-    return [PickedCell(key, specs[key], names[sources[key]], tuple(found)) for key, found in by_cell.items()]
+    return [
+        PickedCell(key, specs[key], names[sources[key]], tuple(found))
+        for key, found in by_cell.items()
+        if key in specs and sources[key] in names  # not deleted meanwhile
+    ]
 
 
 def member_rows(studies: Sequence[int], runs: Sequence[int]) -> list[Any]:
