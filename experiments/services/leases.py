@@ -11,6 +11,7 @@ from json import dumps
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -21,7 +22,6 @@ from experiments.services.errors import StaleLeaseError
 from experiments.services.numbers import json_safe, plain_text
 from workers.engine.records import RoundRecord
 
-LEASE_SECONDS = 30
 MAX_CRASHES = 3
 
 
@@ -96,7 +96,7 @@ def rounds_record(*, claim: Claim, records: Sequence[RoundRecord]) -> Wishes:
 
 def extend(claim: Claim, *, rounds: int) -> tuple[Wishes, str, list[int], float]:
     with connection.cursor() as cursor:
-        cursor.execute(EXTEND, {"round": rounds, "lease": LEASE_SECONDS, "run": claim.run, "token": claim.token})
+        cursor.execute(EXTEND, {"round": rounds, "lease": settings.LEASE, "run": claim.run, "token": claim.token})
         row = cursor.fetchone()
     if row is None:
         raise StaleLeaseError

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
 from experiments.live.notify import notify_states
 from experiments.models import Attempt, Device, Run, RunState, Worker
-from experiments.services.leases import LEASE_SECONDS, Claim, lose_runs
+from experiments.services.leases import Claim, lose_runs
 
 # The studies that wait, by jumping from one to the next in the index of what waits; and who has how much running.
 WAITING_AND_BUSY = """
@@ -88,7 +89,7 @@ def lease(run_id: int, worker: Worker) -> Claim:
         state=RunState.RUNNING,
         worker=worker,
         lease_token=token,
-        lease_until=Now() + timedelta(seconds=LEASE_SECONDS),
+        lease_until=Now() + timedelta(seconds=settings.LEASE),
         started=Now(),
         finished=None,
         reason="",
@@ -114,4 +115,4 @@ def reap() -> int:
     """Requeues runs whose lease ran out, or fails those that have been tried too often; returns how many."""
     with transaction.atomic():
         expired = Run.objects.filter(state=RunState.RUNNING, lease_until__lt=Now())
-        return lose_runs(expired, f"Its worker fell silent for {LEASE_SECONDS} seconds.")
+        return lose_runs(expired, f"Its worker fell silent for {settings.LEASE} seconds.")

@@ -176,6 +176,12 @@ RATE_READS = Variable(
 RATE_WRITES = Variable(
     "TRIBUTARY_RATE_WRITES", integer(0, 1_000_000), "120", "REST writes a person may make in a minute; 0 is no limit"
 )
+LEASE = Variable(
+    "TRIBUTARY_LEASE",
+    integer(3, 3600),
+    "30",
+    "Seconds without a sign of a worker after which its run is given to another; the same for all processes",
+)
 RUN_SECONDS = Variable(
     "TRIBUTARY_RUN_SECONDS", integer(0, 100_000_000), "0", "Longest time of one run, in seconds; 0 is no limit"
 )
@@ -223,6 +229,7 @@ VARIABLES: tuple[Variable[Any], ...] = (
     MAX_UPLOAD,
     RATE_READS,
     RATE_WRITES,
+    LEASE,
     RUN_SECONDS,
     RUN_SILENCE,
     RUN_MEMORY,

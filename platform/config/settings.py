@@ -110,6 +110,7 @@ X_FRAME_OPTIONS = "DENY"
 MAX_RUNS, MAX_WAITING = env.MAX_RUNS.read(), env.MAX_WAITING.read()
 MAX_UPLOAD = env.MAX_UPLOAD.read() * 1_000_000
 RATE_READS, RATE_WRITES = env.RATE_READS.read(), env.RATE_WRITES.read()
+LEASE = env.LEASE.read()
 RUN_SECONDS, RUN_SILENCE, RUN_MEMORY = env.RUN_SECONDS.read(), env.RUN_SILENCE.read(), env.RUN_MEMORY.read()
 KEEP_CHECKPOINTS, KEEP_LOGS = env.KEEP_CHECKPOINTS.read(), env.KEEP_LOGS.read()
 env.MIRROR.read()  # refused here where malformed; compute reads it itself
