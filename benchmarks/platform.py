@@ -16,12 +16,17 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.engine import RESULTS, facts
 from benchmarks.plan import ROOT
 from benchmarks.platform_report import MARKS, missed, table
 from benchmarks.report import publish
+
+if TYPE_CHECKING:
+    from config.home import Home
+    from config.services.postgres import Postgres
+    from config.services.redis import Redis
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 
@@ -53,7 +58,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 @contextmanager
-def platform() -> Iterator[None]:
+def platform(**settings: str) -> Iterator[tuple[Home, Postgres, Redis]]:
     """PostgreSQL and Redis as `make up` starts them, in a home that is gone afterwards, and Django set up for them."""
     sys.path[:0] = [str(ROOT / "platform")]
     from config.home import Home
@@ -67,9 +72,9 @@ def platform() -> Iterator[None]:
         postgres.start()
         redis.start()
         addresses = {"DATABASE_URL": postgres.url, "REDIS_URL": redis.url, "TRIBUTARY_HOME": str(home.path)}
-        os.environ |= environment(**addresses, TRIBUTARY_MAX_WAITING="1000000")
+        os.environ |= environment(**addresses, TRIBUTARY_MAX_WAITING="1000000", **settings)
         migrate()
-        yield
+        yield home, postgres, redis
     finally:
         redis.stop()
         postgres.erase()

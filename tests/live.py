@@ -51,7 +51,7 @@ class LivePlatform:
     def environment(self) -> dict[str, str]:
         url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
         found = environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL, **self.settings)
-        del found["DJANGO_ALLOW_ASYNC_UNSAFE"]
+        found.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)
         return found
 
     def start(self, name: str, arguments: list[str], **extra: str) -> subprocess.Popen[bytes]:
@@ -62,14 +62,16 @@ class LivePlatform:
         return process
 
     def start_web(self) -> None:
+        """A server that is started again keeps its address."""
         with reserve_port() as holder:
-            self.base_url = f"http://127.0.0.1:{port_of(holder)}"
-            self.start("web", web_command("127.0.0.1", port_of(holder)))
+            port = urlsplit(self.base_url).port or port_of(holder)
+            self.base_url = f"http://127.0.0.1:{port}"
+            self.start("web", web_command("127.0.0.1", port))
             self.wait_for("web", lambda: answers(self.base_url))
 
-    def start_worker(self, number: int = 1) -> subprocess.Popen[bytes]:
+    def start_worker(self, number: int = 1, **extra: str) -> subprocess.Popen[bytes]:
         slot = Slot(number, "cpu", "cpu", 1)
-        process = self.start(slot.name, worker_command(slot), **slot.environment)
+        process = self.start(slot.name, worker_command(slot), **slot.environment, **extra)
         self.wait_for(slot.name, lambda: " ready." in self.log(slot.name))
         return process
 

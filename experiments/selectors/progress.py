@@ -23,8 +23,9 @@ PER_STATE: dict[str, Any] = {
     "busy": Sum(BUSY_TIME, filter=TIMED & Q(reused=False)),
     "first": Min("run__started", filter=Q(reused=False)),
     "last": Max("run__finished", filter=Q(reused=False)),
-    "alike": Count("run__reason", distinct=True, filter=~Q(run__reason="")),
+    # Both ends of the alphabet tell whether there is only one, without sorting all.
     "reason": Max("run__reason"),
+    "other_reason": Min("run__reason", filter=~Q(run__reason="")),
 }
 
 
@@ -80,7 +81,6 @@ def progress_of(studies: Sequence[Study]) -> dict[int, Progress]:
 def summed(study: Study, rows: Sequence[dict[str, Any]]) -> Progress:
     by_state = {row["state"]: row for row in rows}
     counts = Counter({state: row["runs"] for state, row in by_state.items()})
-    failed = by_state.get(RunState.FAILED)
     return Progress(
         counts=counts,
         paused=study.paused,
@@ -89,8 +89,14 @@ def summed(study: Study, rows: Sequence[dict[str, Any]]) -> Progress:
         rounds_total=sum(row["all_rounds"] for row in rows),
         left=time_left(by_state, counts[RunState.RUNNING]),
         took=time_taken([row["first"] for row in rows], [row["last"] for row in rows]),
-        reason=failed["reason"].strip().split("\n")[0] if failed and failed["alike"] == 1 else "",
+        reason=only_reason(by_state.get(RunState.FAILED)),
     )
+
+
+def only_reason(failed: dict[str, Any] | None) -> str:
+    """Its first line, where all that failed did so for the same reason."""
+    alike = failed is not None and failed["reason"] == failed["other_reason"]
+    return failed["reason"].strip().split("\n")[0] if failed and alike else ""
 
 
 def time_left(by_state: dict[str, dict[str, Any]], running: int) -> timedelta | None:

@@ -18,6 +18,7 @@ from experiments.services.queue import WAITING_AND_BUSY
 
 PAGE = 50
 STUDIES_SHOWN = 20
+LONG_OF_STUDY = ("blocks", "source", "description")
 STATES = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED)
 
 # As workers will take them, were all runs equally long: see `experiments.services.queue`. A person who has two runs at
@@ -131,8 +132,9 @@ def devices_here() -> list[str]:
 
 
 def rows_for(places: Sequence[tuple[int, int | None]]) -> list[QueueRow]:
-    holders = Prefetch("studies", Study.objects.select_related("owner").order_by("pk"))
-    runs = Run.objects.select_related("worker").prefetch_related(holders).in_bulk([run for run, _ in places])
+    holders = Prefetch("studies", Study.objects.select_related("owner").defer(*LONG_OF_STUDY).order_by("pk"))
+    short = Run.objects.defer("findings", "provenance").select_related("worker").prefetch_related(holders)
+    runs = short.in_bulk([run for run, _ in places])
     speeds = speeds_of(run for run, each in runs.items() if each.state == RunState.RUNNING)
     found = [(runs[run], place) for run, place in places if run in runs]
     return [QueueRow(run, list(run.studies.all()), place, speeds.get(run.pk)) for run, place in found]
@@ -167,7 +169,8 @@ def studies_in_queue(wanted: Wanted) -> QuerySet[Study]:
     running = Run.objects.filter(state=RunState.RUNNING).order_by()
     at_work = Membership.objects.filter(run__in=running).order_by().values("study")
     held_back = Membership.objects.filter(waiting=True).order_by().values("study").distinct()
-    found = Study.objects.filter(Q(pk__in=at_work) | Q(pk__in=held_back), cancelled=False).select_related("owner")
+    found = Study.objects.filter(Q(pk__in=at_work) | Q(pk__in=held_back), cancelled=False)
+    found = found.select_related("owner").defer(*LONG_OF_STUDY)
     found = found.filter(owner=wanted.person) if wanted.person else found
     found = found.filter(pk=wanted.study) if wanted.study else found
     return found.order_by("paused", "-priority", "pk")

@@ -13,6 +13,10 @@ class ConflictError(TributaryError):
     """The thing is not in a state in which this can be done."""
 
 
+class GoneError(TributaryError):
+    """Somebody deleted the thing meanwhile."""
+
+
 class StaleLeaseError(TributaryError):
     """The run has gone to another worker, was deleted or has ended: nothing of this attempt counts any more."""
 
