@@ -35,7 +35,7 @@ def client_table(facts: Facts, names: Sequence[str] = ()) -> Table:
 
 
 def row_lists(facts: Facts, names: Collection[str]) -> Iterator[list[Row]]:
-    for rounds in pieces(CLIENTS, {"runs": facts.runs.tolist()}, lambda _: ROUNDS):
+    for rounds in pieces(CLIENTS, {"runs": facts.runs.tolist()}, ROUNDS):
         if rows := list(chain.from_iterable(rows_of(each, names) for each in rounds)):
             yield rows
 

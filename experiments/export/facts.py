@@ -17,6 +17,9 @@ OF_NO_INTEREST = {"seed", "engine"}
 """The seed has a column of its own; the engine is no part of what a run is."""
 
 
+Numbers = Sequence[int] | np.ndarray
+
+
 @dataclass(frozen=True)
 class Facts:
     """`runs` are sorted ids. `identity` and `fields` have one value a run, in that order."""
@@ -36,7 +39,9 @@ class Facts:
         fields = [(name, column.type) for name, column in self.fields.items()]
         return pa.schema([*given, *own.items(), *fields])
 
-    def batch(self, schema: Any, runs: Sequence[int], own: Sequence[Any], repeats: np.ndarray | None = None) -> Any:
+    def batch(
+        self, schema: Any, runs: Sequence[int] | np.ndarray, own: Sequence[Any], repeats: np.ndarray | None = None
+    ) -> Any:
         """Rows of those runs, each run repeated for so many rows of the table's own columns."""
         places = np.searchsorted(self.runs, np.asarray(runs, dtype=np.int64))
         rows = pa.array(places if repeats is None else np.repeat(places, repeats))

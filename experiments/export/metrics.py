@@ -1,23 +1,23 @@
 """Per-round metrics: a row for each run, metric and round, curve after curve.
 
-PostgreSQL hands over whole curves as arrays in its binary form, and numpy reads them where they lie: a million rows
-are a few thousand values to Python.
+PostgreSQL hands over whole curves as arrays in its binary form, and numpy reads them as they are: a million rows are a
+few thousand values to Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from experiments.export.copy import Fields, copied
 from experiments.export.facts import Facts
-from experiments.export.snapshot import Rows, pieces
 from experiments.export.table import WORD, Table, words
 
-ROWS = 65_536
-"""Rows in a batch, about."""
+PIECE = 65_536 * 20
+"""Bytes that make a batch: some 65,536 rows."""
 SEGMENT = 10_000
 """Rounds of a curve that travel together, so that memory does not grow with the length of a run."""
 OWN = {
@@ -39,33 +39,19 @@ VALUE = np.dtype([("length", ">i4"), ("value", ">f8")])
 
 def metric_table(facts: Facts, names: Sequence[str] = ()) -> Table:
     schema = facts.schema(OWN)
-    return Table(schema, (batch_of(facts, schema, curves) for curves in curve_lists(facts, names)))
-
-
-def curve_lists(facts: Facts, names: Sequence[str]) -> Iterator[Rows]:
-    """As many curves at a time as make a batch, by the length of those before."""
     sql = CURVES.format(segment=f", round / {SEGMENT}" if facts.longest > SEGMENT else "")
-    most = min(facts.longest, SEGMENT)
-
-    def wanted(before: Rows) -> int:
-        length = np.mean([length_of(curve) for curve in before]) if before else most
-        return max(1, min(8 * ROWS // most, int(ROWS / length)))
-
-    return pieces(sql, {"runs": facts.runs.tolist(), "names": list(names) or None}, wanted)
+    wanted = {"runs": facts.runs.tolist(), "names": list(names) or None}
+    return Table(schema, (batch_of(facts, schema, curves) for curves in copied(sql, wanted, PIECE)))
 
 
-def length_of(curve: Any) -> int:
-    return (len(curve[2]) - HEADER) // ROUND.itemsize
-
-
-def batch_of(facts: Facts, schema: Any, curves: Sequence[Any]) -> Any:
-    lengths = np.array([length_of(curve) for curve in curves])
+def batch_of(facts: Facts, schema: Any, curves: Sequence[Fields]) -> Any:
     runs, names, rounds, values = zip(*curves, strict=True)
-    metric = words(names).take(pa.array(np.repeat(np.arange(len(names)), lengths)))
+    lengths = np.array([(len(each) - HEADER) // ROUND.itemsize for each in rounds])
+    metric = words([name.decode() for name in names]).take(pa.array(np.repeat(np.arange(len(names)), lengths)))
     own = [pa.array(numbers(rounds, ROUND, np.int32)), metric, pa.array(numbers(values, VALUE, np.float64))]
-    return facts.batch(schema, runs, own, lengths)
+    return facts.batch(schema, np.frombuffer(b"".join(runs), dtype=">i8"), own, lengths)
 
 
-def numbers(arrays: Sequence[memoryview], element: np.dtype[Any], kind: type) -> np.ndarray:
+def numbers(arrays: Sequence[bytes], element: np.dtype[Any], kind: type) -> np.ndarray:
     joined = b"".join(array[HEADER:] for array in arrays)
     return np.frombuffer(joined, dtype=element)["value"].astype(kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -31,14 +31,14 @@ def snapshot() -> Iterator[None]:
         yield
 
 
-def pieces(sql: str, parameters: Mapping[str, Any], size: Callable[[Rows], int]) -> Iterator[Rows]:
-    """The answer's rows from a cursor that stays in the server, `size` of the rows before at a time.
+def pieces(sql: str, parameters: Mapping[str, Any], size: int) -> Iterator[Rows]:
+    """The answer's rows from a cursor that stays in the server, so many at a time.
 
     The next ones are fetched while these are used, so that PostgreSQL and this process work at once.
     """
     with connection.chunked_cursor() as cursor, ThreadPoolExecutor(1) as ahead:
         cursor.execute(sql, parameters)
-        coming = ahead.submit(cursor.fetchmany, size([]))
+        coming = ahead.submit(cursor.fetchmany, size)
         while rows := coming.result():
-            coming = ahead.submit(cursor.fetchmany, size(rows))
+            coming = ahead.submit(cursor.fetchmany, size)
             yield rows

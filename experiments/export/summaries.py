@@ -43,7 +43,7 @@ def summary_table(facts: Facts, names: Sequence[str] = ()) -> Table:
     cells = facts.without("run", "seed")
     schema = cells.schema(OWN)
     wanted = {"runs": cells.runs.tolist(), "names": list(names) or None}
-    return Table(schema, (batch_of(cells, schema, rows) for rows in pieces(OVER_SEEDS, wanted, lambda _: ROWS)))
+    return Table(schema, (batch_of(cells, schema, rows) for rows in pieces(OVER_SEEDS, wanted, ROWS)))
 
 
 def batch_of(facts: Facts, schema: Any, rows: Sequence[Any]) -> Any:

@@ -61,14 +61,14 @@ def test_a_long_run_comes_whole_and_in_order(live_platform: LivePlatform, study:
 def test_a_reader_that_leaves_in_the_middle_frees_its_transaction(live_platform: LivePlatform, study: Study) -> None:
     with opened(live_platform, study, "ndjson") as answer:
         assert answer.read(1000)
-        assert open_cursors() == 1
+        assert open_copies() == 1
     deadline = time.monotonic() + 60
-    while open_cursors():
+    while open_copies():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-def open_cursors() -> int:
+def open_copies() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'FETCH%' AND xact_start IS NOT NULL")
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND xact_start IS NOT NULL")
         return int(cursor.fetchone()[0])

@@ -6,9 +6,11 @@ from threading import Thread
 import pytest
 from django.db import connection
 
+from experiments.export.copy import Pieces
 from experiments.export.tables import Wanted, export_parts
 from experiments.models import Metric, Run, User
 from tests.experiments.lab import launched, record, runs_in_order
+from workers.errors import TributaryError
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,3 +56,13 @@ def test_a_reader_that_leaves_ends_the_transaction(owner: User, redis_url: str) 
     assert connection.in_atomic_block
     parts.close()
     assert not connection.in_atomic_block
+
+
+def test_a_reader_that_stalls_is_given_up(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.export.copy.STALLED_SECONDS", 0.0)
+    connection.ensure_connection()
+    pieces = Pieces(1, connection.connection.cancel)
+    rows = "SELECT i FROM generate_series(1, 3) AS i"
+    with connection.cursor() as cursor, pytest.raises(TributaryError, match="nothing of it was read for 0 s"):
+        pieces.fill(cursor, f"COPY ({rows}) TO STDOUT (FORMAT binary)")
+    assert pieces.ready.get() == [[b"\x00\x00\x00\x01"]]
