@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from experiments.services.errors import ConflictError, NotAllowedError
+from experiments.services.errors import ConflictError, GoneError, NotAllowedError
 from experiments.services.rate_limits import RateLimitError
 from workers.errors import Problem, SpecError, TributaryError
 
@@ -20,6 +20,7 @@ STATUS: dict[type[TributaryError], int] = {
     SpecError: 422,
     NotAllowedError: 403,
     ConflictError: 409,
+    GoneError: 404,
     RateLimitError: 429,
 }
 UNKNOWN = "Log in first, or send an API token: Authorization: Bearer trib_..."

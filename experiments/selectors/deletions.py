@@ -39,7 +39,7 @@ class Deletion:
 
 
 def deletion_of(study: Study) -> Deletion:
-    going = only_held_by(study, besides=Study.objects.all())
+    going = only_held_by(study)
     goes = Counter(dict(going.order_by().values_list("state").annotate(runs=Count("pk"))))
     held = Membership.objects.filter(study=study).count()
     return Deletion(

@@ -12,7 +12,7 @@ from experiments.live.notify import notify_states
 from experiments.models import Run, RunState, Study, User
 from experiments.services.audit import audit_record
 from experiments.services.bell import ring_after_commit
-from experiments.services.errors import ConflictError
+from experiments.services.errors import ConflictError, GoneError
 from experiments.services.locks import Lock, lock_in_transaction
 from experiments.services.rights import holders_of, may_manage, require_every_holder, require_some_holder
 
@@ -22,29 +22,33 @@ LIVE = (RunState.QUEUED, RunState.RUNNING, RunState.DONE)
 def run_cancel(*, run: Run, actor: User) -> Run:
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
-        require_every_holder(actor, run)
+        require_every_holder(actor, refreshed(run))
         if not cancel_runs([run.pk]):
-            run.refresh_from_db()
-            raise ConflictError(f"The run is {run.state}: only queued and running ones can be cancelled.")
+            raise ConflictError(f"The run is {refreshed(run).state}: only queued and running ones can be cancelled.")
         audit_record(actor=actor, action="run.cancel", subject=f"run {run.pk}")
-    run.refresh_from_db()
-    return run
+    return refreshed(run)
 
 
 def run_retry(*, run: Run, actor: User) -> Run:
     """Queues it again as a new attempt, from its last checkpoint."""
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
-        require_some_holder(actor, run)
+        require_some_holder(actor, refreshed(run))
         if run.shared and (equal := live_equal([run]).get(run.hash)) not in (None, run.pk):
             raise ConflictError(f"Run {equal} is equal and takes its place: retry the study to hold that one.")
         if not requeue_runs([run.pk]):
-            run.refresh_from_db()
-            raise ConflictError(f"The run is {run.state}: only failed and cancelled ones can be retried.")
+            raise ConflictError(f"The run is {refreshed(run).state}: only failed and cancelled ones can be retried.")
         wanted_again = [study.pk for study in holders_of(run) if may_manage(actor, study)]
         Study.objects.filter(pk__in=wanted_again).update(cancelled=False)
         ring_after_commit(new=1)
-    run.refresh_from_db()
+    return refreshed(run)
+
+
+def refreshed(run: Run) -> Run:
+    try:
+        run.refresh_from_db()
+    except Run.DoesNotExist:
+        raise GoneError("The run was deleted meanwhile.") from None
     return run
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from experiments.live.notify import notify_study
+from experiments.live.notify import notify_states, notify_study
 from experiments.models import Membership, Run, RunState, Study, User
 from experiments.services.audit import audit_record
 from experiments.services.bell import ring_after_commit
-from experiments.services.errors import ConflictError
+from experiments.services.errors import ConflictError, GoneError
 from experiments.services.files import remove_run_folders
 from experiments.services.locks import Lock, lock_in_transaction
 from experiments.services.numbers import plain_text
@@ -23,6 +24,7 @@ from workers.errors import SpecError
 
 ENDED_BADLY = (RunState.FAILED, RunState.CANCELLED)
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+DELETED = "The study was deleted meanwhile."
 
 
 def study_cancel(*, study: Study, actor: User) -> Study:
@@ -30,9 +32,8 @@ def study_cancel(*, study: Study, actor: User) -> Study:
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
-        Study.objects.filter(pk=study.pk).update(cancelled=True)
-        own = only_held_by(study, besides=Study.objects.filter(cancelled=False))
-        stopped = cancel_runs(ids(own.filter(state__in=UNFINISHED)))
+        study_set(study, cancelled=True)
+        stopped = cancel_unwanted(Run.objects.filter(studies=study))
         audit_record(actor=actor, action="study.cancel", subject=f"study {study.pk}", name=study.name, runs=stopped)
         notify_study(study.pk, "cancelled")
     return refreshed(study)
@@ -42,7 +43,7 @@ def study_pause(*, study: Study, actor: User) -> Study:
     """Queued runs are held back; running ones go on."""
     require_manage(actor, study)
     with transaction.atomic():
-        Study.objects.filter(pk=study.pk).update(paused=True)
+        study_set(study, paused=True)
         notify_study(study.pk, "paused")
     return refreshed(study)
 
@@ -50,7 +51,7 @@ def study_pause(*, study: Study, actor: User) -> Study:
 def study_resume(*, study: Study, actor: User) -> Study:
     require_manage(actor, study)
     with transaction.atomic():
-        Study.objects.filter(pk=study.pk).update(paused=False)
+        study_set(study, paused=False)
         notify_study(study.pk, "resumed")
         ring_after_commit()
     return refreshed(study)
@@ -64,15 +65,14 @@ def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
-        Study.objects.filter(pk=study.pk).update(cancelled=False)
-        leaving = Run.objects.filter(studies=study, state=RunState.RUNNING, cancel_requested=True)
+        study_set(study, cancelled=False)
         ended = ended_badly(study, reason)
-        equal = live_equal(ended)
-        for run in ended:
-            if run.hash in equal and run.shared:
-                swap_member(study, run, equal[run.hash])
-        again = requeue_runs([run.pk for run in ended if not (run.hash in equal and run.shared)])
-        again += leaving.update(cancel_requested=False) if reason is None else 0
+        equal = live_equal([run for run in ended if run.shared])
+        replaced = {run: equal[run.hash] for run in ended if run.shared and run.hash in equal}
+        for run, live in replaced.items():
+            swap_member(study, run, live)
+        again = requeue_runs([run.pk for run in ended if run not in replaced])
+        again += want_again(Run.objects.filter(studies=study) if reason is None else replaced.values())
         notify_study(study.pk, "retried")
         ring_after_commit()
     return again
@@ -83,6 +83,15 @@ def ended_badly(study: Study, reason: str | None) -> list[Run]:
     if reason is None:
         return list(ended)
     return [run for run in ended.filter(state=RunState.FAILED) if first_line(run.reason) == reason]
+
+
+def want_again(runs: Iterable[Run] | Iterable[int]) -> int:
+    """Those that were asked to stop and have not yet."""
+    leaving = Run.objects.filter(pk__in=runs, state=RunState.RUNNING, cancel_requested=True)
+    wanted = ids(leaving)
+    leaving.update(cancel_requested=False)
+    notify_states(wanted)
+    return len(wanted)
 
 
 def swap_member(study: Study, old: Run, new: int) -> None:
@@ -111,7 +120,7 @@ def study_update(
     if problems := field_problems(name=study.name, tags=study.tags, priority=study.priority, requires=study.requires):
         raise SpecError(problems)
     with transaction.atomic():
-        study.save(update_fields=["name", "description", "tags", "priority"])
+        study_set(study, name=study.name, description=study.description, tags=study.tags, priority=study.priority)
         notify_study(study.pk, "edited")
     return study
 
@@ -124,20 +133,29 @@ def study_delete(*, study: Study, actor: User, expected: int | None = None) -> i
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
+        refreshed(study)
         # Runs before memberships, as workers lock them: the other way round the two could wait for each other.
-        list(Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",)).values_list("pk"))
-        gone = ids(only_held_by(study, besides=Study.objects.all()))
+        held = Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",))
+        rest = list(held.values_list("pk", flat=True))
+        gone = ids(only_held_by(study))
         if expected is not None and len(gone) != expected:
             raise ConflictError(f"Nothing was deleted: {len(gone)} runs would go by now, not {expected}. Look again.")
         notify_study(study.pk, "deleted")
         audit_record(actor=actor, action="study.delete", subject=f"study {study.pk}", name=study.name, runs=len(gone))
         study.delete()
         delete_runs(gone)
+        cancel_unwanted(Run.objects.filter(pk__in=rest))
     return len(gone)
 
 
-def only_held_by(study: Study, *, besides: QuerySet[Study]) -> QuerySet[Run]:
-    others = Membership.objects.filter(run=OuterRef("pk"), study__in=besides.exclude(pk=study.pk).values("pk"))
+def cancel_unwanted(runs: QuerySet[Run]) -> int:
+    """Those that only cancelled studies hold; returns how many."""
+    wanted = Membership.objects.filter(run=OuterRef("pk"), study__cancelled=False)
+    return cancel_runs(ids(runs.filter(state__in=UNFINISHED).exclude(Exists(wanted))))
+
+
+def only_held_by(study: Study) -> QuerySet[Run]:
+    others = Membership.objects.filter(run=OuterRef("pk")).exclude(study=study.pk)
     return Run.objects.filter(studies=study).exclude(Exists(others))
 
 
@@ -150,6 +168,14 @@ def ids(runs: QuerySet[Run]) -> list[int]:
     return list(runs.order_by(F("pk")).values_list("pk", flat=True))
 
 
+def study_set(study: Study, **fields: Any) -> None:
+    if not Study.objects.filter(pk=study.pk).update(**fields):
+        raise GoneError(DELETED)
+
+
 def refreshed(study: Study) -> Study:
-    study.refresh_from_db()
+    try:
+        study.refresh_from_db()
+    except Study.DoesNotExist:
+        raise GoneError(DELETED) from None
     return study

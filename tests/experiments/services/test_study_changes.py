@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from experiments.models import Run, RunState, Study, User, Worker
-from experiments.services.errors import ConflictError, NotAllowedError
+from experiments.services.errors import ConflictError, GoneError, NotAllowedError
 from experiments.services.leases import run_fail, run_release
 from experiments.services.queue import run_claim
 from experiments.services.runs import run_cancel, run_retry
@@ -182,3 +182,43 @@ def test_strangers_and_viewers_may_not_manage(
 @pytest.mark.parametrize("action", [study_cancel, study_pause, study_resume, study_retry, study_update, study_delete])
 def test_an_admin_may_manage_everything(action: Callable[..., Any], study: Study, admin: User) -> None:
     action(study=study, actor=admin)
+
+
+def test_deleting_the_last_study_that_waits_cancels_what_only_cancelled_ones_hold(
+    study: Study, overlapping: Study, owner: User, stranger: User, worker: Worker
+) -> None:
+    study_cancel(study=study, actor=owner)
+    claim = run_claim(worker=worker)
+    assert claim
+    study_delete(study=overlapping, actor=stranger)
+    assert states(study) == {"running": 1, "cancelled": 3}
+    assert Run.objects.get(pk=claim.run).cancel_requested
+
+
+def test_a_retry_by_reason_wants_the_equal_run_that_is_being_cancelled(
+    study: Study, stranger: User, owner: User, worker: Worker, block: Block
+) -> None:
+    first = run_claim(worker=worker)
+    assert first
+    run_fail(claim=first, reason="Out of luck.")
+    theirs = study_launch(
+        owner=stranger, name="Again", blocks=[{**block, "strategy": {"name": "fedavg"}, "seeds": [0]}]
+    )
+    study_pause(study=study, actor=owner)
+    again = run_claim(worker=worker)
+    assert again
+    study_cancel(study=theirs, actor=stranger)
+    assert study_retry(study=study, actor=owner, reason="Out of luck.") == 1
+    run_release(claim=again)
+    assert study.runs.filter(pk=again.run, state=RunState.QUEUED).exists()
+
+
+def test_a_study_that_was_deleted_meanwhile_is_gone_for_every_button(study: Study, owner: User) -> None:
+    late = [Study.objects.get(pk=study.pk) for _ in range(6)]
+    study_delete(study=study, actor=owner)
+    deeds: list[Callable[..., object]] = [
+        study_cancel, study_pause, study_resume, study_retry, study_delete, study_update
+    ]  # fmt: skip
+    for deed, each in zip(deeds, late, strict=True):
+        with pytest.raises(GoneError):
+            deed(study=each, actor=owner)

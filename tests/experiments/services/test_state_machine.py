@@ -1,0 +1,299 @@
+"""Cancel, pause, resume, retry and delete in whatever state, between claims, rounds, ends and losses of leases.
+
+Hypothesis does these in any order to studies that share runs; after each step the database must hold what the model of
+`lab_model` holds, and what must always be true.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.db.models.functions import Now
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as some
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from experiments.models import AuditEntry, Run, Study, User
+from experiments.services import bulk, leases, study_changes
+from experiments.services.errors import ConflictError, GoneError, NotAllowedError, StaleLeaseError
+from experiments.services.fleet import worker_enlist
+from experiments.services.queue import reap, run_claim
+from experiments.services.runs import run_cancel, run_retry
+from experiments.services.studies import study_launch
+from tests.experiments.services.lab_model import ACTIVE, ModelAttempt, ModelLab, ModelRun
+from tests.experiments.services.lab_truth import check_database
+from workers.engine.records import RoundRecord
+
+ROLES = {"mia": "member", "noor": "member", "ada": "admin", "vic": "viewer"}
+WORKERS = ["one@lab", "two@lab"]
+SILENT, RESTARTED = "Its worker fell silent for 30 seconds.", "Worker {} was restarted."
+REASONS = ["Out of luck.", "Out of disk."]
+BLOCK: dict[str, Any] = {
+    "dataset": {"name": "digits"},
+    "model": {"name": "logistic"},
+    "strategy": {"name": "fedavg"},
+    "clients": 3,
+    "rounds": 3,
+}
+
+people = some.sampled_from(["mia", "mia", "noor", "noor", "ada", "ada", "vic"])
+members = some.sampled_from(["mia", "noor"])
+places = some.integers(0, 1000)
+
+
+def refused(error: type[Exception] | None) -> AbstractContextManager[Any]:
+    return pytest.raises(error) if error else nullcontext()
+
+
+class LabMachine(RuleBasedStateMachine):
+    """All of one example is one transaction, which is rolled back: nothing is left for the next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.example = transaction.atomic()
+        self.example.__enter__()
+        self.people = {name: User.objects.create(username=name, role=role) for name, role in ROLES.items()}
+        self.workers = {name: self.enlist(name) for name in WORKERS}
+        self.model = ModelLab()
+        self.claims: list[leases.Claim] = []
+        self.deleted: list[Study] = []
+        self.deleted_runs: list[Run] = []
+        self.deeds: Counter[str] = Counter()
+
+    def teardown(self) -> None:
+        transaction.set_rollback(True)
+        self.example.__exit__(None, None, None)
+
+    def enlist(self, name: str) -> Any:
+        return worker_enlist(name=name, host="lab", device="cpu", threads=1)
+
+    def study_at(self, place: int) -> Study:
+        return Study.objects.get(pk=sorted(self.model.studies)[place % len(self.model.studies)])
+
+    def run_at(self, place: int) -> Run:
+        return Run.objects.get(pk=sorted(self.model.runs)[place % len(self.model.runs)])
+
+    def claim_at(self, place: int) -> tuple[leases.Claim, ModelRun | None]:
+        """Any claim there ever was, newest first, and its run where the lease still is the claim's."""
+        claim = self.claims[-1 - place % len(self.claims)]
+        run = self.model.runs.get(claim.run)
+        return claim, run if run and run.token == claim.token else None
+
+    def allowed(self, actor: str, study: Study) -> bool:
+        return self.model.may(actor, study.pk)
+
+    # People
+
+    @initialize()
+    def launch_two_that_share_a_run(self) -> None:
+        self.launch_kinds("mia", [0, 1])
+        self.launch_kinds("noor", [1, 2])
+
+    @precondition(lambda self: len(self.model.studies) < 5)
+    @rule(
+        owner=members, seeds=some.sets(some.sampled_from([0, 1, 2]), min_size=1), reuse=some.sampled_from([1, 1, 1, 0])
+    )
+    def launch(self, owner: str, seeds: set[int], reuse: int) -> None:
+        self.launch_kinds(owner, sorted(seeds), bool(reuse))
+
+    def launch_kinds(self, owner: str, kinds: list[int], reuse: bool = True) -> None:
+        blocks = [{**BLOCK, "seeds": kinds}]
+        study = study_launch(owner=self.people[owner], name="A study", blocks=blocks, reuse=reuse)
+        got = list(study.memberships.order_by("position").values_list("run", flat=True))
+        self.model.launch(study.pk, owner, kinds, reuse, got)
+        self.deeds["study.launch"] += 1
+
+    @precondition(lambda self: self.model.studies)
+    @rule(place=places, actor=people, deed=some.sampled_from(["cancel", "pause", "resume"]), many=some.booleans())
+    def change(self, place: int, actor: str, deed: str, many: bool) -> None:
+        study = self.study_at(place)
+        may = self.allowed(actor, study)
+        if many and actor != "vic":
+            outcome = bulk.studies_change(studies=[study.pk], actor=self.people[actor], action=deed)
+            assert outcome.done == may
+        else:
+            with refused(None if may else NotAllowedError):
+                bulk.STUDY_ACTIONS[deed](study=study, actor=self.people[actor])
+        if may and deed == "cancel":
+            self.model.cancel(study.pk)
+            self.deeds["study.cancel"] += 1
+        elif may:
+            self.model.studies[study.pk].paused = deed == "pause"
+
+    @precondition(lambda self: self.model.studies)
+    @rule(place=places, actor=people, reason=some.sampled_from([None, None, *REASONS]))
+    def retry(self, place: int, actor: str, reason: str | None) -> None:
+        study = self.study_at(place)
+        may = self.allowed(actor, study)
+        with refused(None if may else NotAllowedError):
+            again = study_changes.study_retry(study=study, actor=self.people[actor], reason=reason)
+        if may:
+            assert again == self.model.retry(study.pk, reason)
+
+    @precondition(lambda self: self.model.studies)
+    @rule(place=places, actor=people, wrong=some.sampled_from([None, 0, 0, 1]))
+    def delete(self, place: int, actor: str, wrong: int | None) -> None:
+        study = self.study_at(place)
+        own = [pk for pk in self.model.studies[study.pk].runs if len(self.model.holders(pk)) == 1]
+        expected = None if wrong is None else len(own) + wrong
+        error = NotAllowedError if not self.allowed(actor, study) else ConflictError if wrong else None
+        with refused(error):
+            gone = study_changes.study_delete(study=self.study_at(place), actor=self.people[actor], expected=expected)
+        if error is None:
+            self.deleted_runs += [Run(pk=pk) for pk in own]
+            assert gone == self.model.delete(study.pk) == len(own)
+            self.deleted.append(study)
+            self.deeds["study.delete"] += 1
+
+    @precondition(lambda self: self.deleted)
+    @rule(place=places, deed=some.sampled_from(["cancel", "pause", "resume", "retry", "delete", "update"]))
+    def come_too_late(self, place: int, deed: str) -> None:
+        """The page still shows what somebody deleted."""
+        study = self.deleted[place % len(self.deleted)]
+        with pytest.raises(GoneError):
+            getattr(study_changes, f"study_{deed}")(study=study, actor=self.people["ada"])
+
+    @precondition(lambda self: self.deleted_runs)
+    @rule(place=places, deed=some.sampled_from([run_cancel, run_retry]), actor=people)
+    def come_too_late_for_a_run(self, place: int, deed: Callable[..., Run], actor: str) -> None:
+        with pytest.raises(GoneError):
+            deed(run=self.deleted_runs[place % len(self.deleted_runs)], actor=self.people[actor])
+
+    @precondition(lambda self: self.model.runs)
+    @rule(place=places, actor=people, many=some.booleans())
+    def cancel_run(self, place: int, actor: str, many: bool) -> None:
+        run = self.run_at(place)
+        may, can = self.model.may_cancel(actor, run.pk), self.model.runs[run.pk].state in ACTIVE
+        if many and actor != "vic":
+            assert bulk.runs_cancel(runs=[run.pk], actor=self.people[actor]).done == (may and can)
+        else:
+            with refused(NotAllowedError if not may else None if can else ConflictError):
+                run_cancel(run=run, actor=self.people[actor])
+        if may and can:
+            self.model.runs[run.pk].stop()
+        if (may and can) or (many and actor != "vic"):
+            self.deeds["run.cancel"] += 1
+
+    @precondition(lambda self: self.model.runs)
+    @rule(place=places, actor=people, many=some.booleans())
+    def retry_run(self, place: int, actor: str, many: bool) -> None:
+        run = self.run_at(place)
+        may, can = self.model.may_retry(actor, run.pk), self.model.retriable(run.pk)
+        if many and actor != "vic":
+            assert bulk.runs_retry(runs=[run.pk], actor=self.people[actor]).done == (may and can)
+        else:
+            with refused(NotAllowedError if not may else None if can else ConflictError):
+                run_retry(run=run, actor=self.people[actor])
+        if may and can:
+            self.model.retry_run(actor, run.pk)
+
+    # Workers
+
+    @rule(names=some.lists(some.sampled_from(WORKERS), min_size=1, max_size=3))
+    def claim(self, names: list[str]) -> None:
+        for name in names:
+            self.claim_one(name)
+
+    def claim_one(self, name: str) -> None:
+        ready = self.model.claimable()
+        claim = run_claim(worker=self.workers[name])
+        assert (claim is None) == (not ready)
+        if claim:
+            assert claim.run in ready
+            run = self.model.runs[claim.run]
+            known = [
+                (each.checkpoint, number) for number, each in enumerate(run.attempts) if each.checkpoint is not None
+            ]
+            assert claim.resume == tuple(f"attempt-{number}" for _, number in sorted(known, reverse=True))
+            run.state = "running"
+            run.attempts.append(ModelAttempt(claim.token, name))
+            assert claim.attempt == len(run.attempts)
+            self.claims.append(claim)
+
+    @precondition(lambda self: self.claims)
+    @rule(place=some.integers(0, 3), rounds=some.lists(some.integers(0, 3), min_size=1, max_size=3))
+    def commit(self, place: int, rounds: list[int]) -> None:
+        claim, run = self.claim_at(place)
+        records = [RoundRecord(number, {"accuracy": number / 4}, (0,), {}) for number in rounds]
+        with refused(None if run else StaleLeaseError):
+            wishes = leases.rounds_record(claim=claim, records=records)
+        if run:
+            run.rounds |= set(rounds)
+            assert wishes == leases.Wishes(cancel=run.leaving, drain=False)
+
+    @precondition(lambda self: self.claims)
+    @rule(place=some.integers(0, 3), number=some.integers(0, 3))
+    def checkpoint(self, place: int, number: int) -> None:
+        claim, run = self.claim_at(place)
+        with refused(None if run else StaleLeaseError):
+            leases.checkpoint_record(claim=claim, path=f"attempt-{claim.attempt - 1}", round_number=number)
+        if run:
+            run.attempts[-1].checkpoint = number
+
+    @precondition(lambda self: self.claims)
+    @rule(place=some.integers(0, 3), how=some.sampled_from(["finish", "fail", "release", "crash"]), why=places)
+    def end(self, place: int, how: str, why: int) -> None:
+        claim, run = self.claim_at(place)
+        reason = REASONS[why % len(REASONS)]
+        told: dict[str, Any] = {"provenance": {}} if how == "finish" else {"reason": reason}
+        with refused(None if run else StaleLeaseError):
+            getattr(leases, f"run_{how}")(claim=claim, **told)
+        if not run:
+            return
+        if how == "finish":
+            run.end("done", "done")
+        elif how == "fail":
+            run.end("failed", "failed", reason)
+        elif how == "crash":
+            run.try_again("crashed", reason)
+        else:
+            run.end(*(("cancelled", "cancelled") if run.leaving else ("queued", "released")))
+
+    @precondition(lambda self: self.claims)
+    @rule(place=some.integers(0, 3))
+    def lose_lease(self, place: int) -> None:
+        claim, run = self.claim_at(place)
+        Run.objects.filter(lease_token=claim.token).update(lease_until=Now() - timedelta(seconds=1))
+        assert reap() == (run is not None)
+        if run:
+            run.try_again("lost", SILENT)
+
+    @rule(name=some.sampled_from(WORKERS))
+    def restart_worker(self, name: str) -> None:
+        self.workers[name] = self.enlist(name)
+        for run in self.model.runs.values():
+            if run.state == "running" and run.attempts[-1].worker == name:
+                run.try_again("lost", RESTARTED.format(name))
+
+    @invariant()
+    def the_database_holds_what_the_model_holds(self) -> None:
+        check_database(self.model)
+        assert Counter(AuditEntry.objects.values_list("action", flat=True)) == self.deeds
+
+
+def test_every_order_of_deeds_and_accidents_leaves_the_lab_in_order(db: None) -> None:
+    run_state_machine_as_test(
+        LabMachine,
+        settings=settings(
+            max_examples=30,
+            stateful_step_count=25,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
