@@ -21,10 +21,11 @@ from threading import Event, Lock, Thread
 from typing import Any, TextIO
 
 from workers import quiet
-from workers.errors import StopRequested, TributaryError
+from workers.errors import CheckpointError, StopRequested, TributaryError
 
 PR_SET_PDEATHSIG = 1
 MODEL_FILE = "model.safetensors"
+logger = logging.getLogger(__name__)
 
 
 class Pipe:
@@ -95,6 +96,10 @@ def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> dic
     def on_start(engine: str) -> None:
         pipe.send("started", engine=engine)
 
+    def on_unsaved(number: int, error: CheckpointError) -> None:
+        logger.warning("%s", error)
+        pipe.send("unsaved", round=number, reason=str(error))
+
     wanted = job["checkpoint"]
     policy = CheckpointPolicy(
         folder=Path(wanted["folder"]),
@@ -102,6 +107,7 @@ def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> dic
         token=wanted["token"],
         resume=tuple(path for path in map(Path, wanted["resume"]) if path.exists()),
         on_saved=lambda number, path: pipe.send("checkpoint", round=number, path=str(path)),
+        on_unsaved=on_unsaved,
     )
     spec = parse_run({**job["spec"], "engine": job["engine"]})
     result = simulate(spec, on_round=on_round, checkpoint=policy, device=job["device"], stop=stop, on_start=on_start)
@@ -112,12 +118,16 @@ def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> dic
 def save_model(folder: Path, parameters: Mapping[str, Any]) -> str:
     """Whole or absent: written beside its place, then moved into it."""
     import numpy as np
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    folder.mkdir(parents=True, exist_ok=True)
     draft, path = folder / f".{MODEL_FILE}", folder / MODEL_FILE
-    save_file({name: np.ascontiguousarray(array) for name, array in parameters.items()}, draft)
-    draft.replace(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file({name: np.ascontiguousarray(array) for name, array in parameters.items()}, draft)
+        draft.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise TributaryError(f"The final model could not be written ({error}). Free some space and retry.") from error
     return str(path)
 
 

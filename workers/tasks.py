@@ -9,12 +9,11 @@ import logging
 import shutil
 import socket
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 import psutil
 from celery import shared_task, signals
@@ -29,7 +28,9 @@ from experiments.services.queue import run_claim
 from workers import gauges
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
-from workers.home import artifact_folder, checkpoint_folder, home, log_file
+from workers.home import artifact_folder, checkpoint_folder, home
+from workers.pace import Pace
+from workers.run_log import RunLog
 from workers.slot import LimitError, Limits, RunnerDiedError, Slot
 
 logger = logging.getLogger(__name__)
@@ -40,24 +41,9 @@ STOP_SECONDS = 10.0
 DATABASE_PAUSE_SECONDS = 1.0
 LEAVING_PATIENCE_SECONDS = 5.0
 CHECKPOINT_EVERY = 10
-PACE_SECONDS = 10.0
 SAMPLE_SECONDS = 15.0
 MEMORY_SHARE = 0.9
-
-
-class Pace:
-    """Rounds per second over the last seconds."""
-
-    def __init__(self) -> None:
-        self.rounds: deque[float] = deque(maxlen=10_000)
-
-    def note(self, rounds: int) -> None:
-        self.rounds.extend([time.monotonic()] * rounds)
-
-    @property
-    def per_second(self) -> float:
-        since = time.monotonic() - PACE_SECONDS
-        return sum(1 for moment in self.rounds.copy() if moment > since) / PACE_SECONDS
+ROOM_BYTES = 50_000_000
 
 
 class Agent:
@@ -117,7 +103,7 @@ class Agent:
         """Runs claimed and driven until the queue is empty or this worker shall leave."""
         self.beat()
         driven = 0
-        while self.worker and not self.leaving.is_set() and (claim := run_claim(worker=self.worker)):
+        while self.worker and not self.leaving.is_set() and has_room() and (claim := run_claim(worker=self.worker)):
             Drive(self, claim).run()
             driven += 1
         return driven
@@ -147,8 +133,8 @@ class Drive:
 
     def attempt(self) -> None:
         try:
-            with open_log(self.claim.run) as log:
-                print(f"Attempt {self.claim.attempt} on {self.agent.name}", file=log)
+            with RunLog(self.claim.run) as log:
+                log.write(f"Attempt {self.claim.attempt} on {self.agent.name}")
                 self.follow(log)
         except StaleLeaseError:
             raise
@@ -161,8 +147,8 @@ class Drive:
             self.slot.kill()
             self.end(leases.run_crash, reason=f"{type(error).__name__}: {error}")
 
-    def follow(self, log: TextIO) -> None:
-        self.slot.start(self.job(), limits=limits(), log=lambda line: print(line, file=log))
+    def follow(self, log: RunLog) -> None:
+        self.slot.start(self.job(), limits=limits(), log=log.write)
         while not self.settle(self.slot.poll(HEARTBEAT_SECONDS), log):
             if time.monotonic() >= self.next_beat:
                 self.heed(self.save(lambda: leases.run_heartbeat(claim=self.claim)))
@@ -185,7 +171,7 @@ class Drive:
             "artifacts": str(artifact_folder(self.claim.run, self.claim.token)),
         }
 
-    def settle(self, events: Iterable[dict[str, Any]], log: TextIO) -> bool:
+    def settle(self, events: Iterable[dict[str, Any]], log: RunLog) -> bool:
         """Writes the events down, rounds that came together in one transaction; True once the attempt has ended."""
         rounds: list[RoundRecord] = []
         for event in events:
@@ -204,13 +190,15 @@ class Drive:
             self.agent.pace.note(len(rounds))
             self.heed(self.save(lambda: leases.rounds_record(claim=self.claim, records=rounds)))
 
-    def settle_one(self, event: dict[str, Any], log: TextIO) -> bool:
+    def settle_one(self, event: dict[str, Any], log: RunLog) -> bool:
         match event["event"]:
             case "started":
                 self.save(lambda: leases.engine_record(claim=self.claim, engine=event["engine"]))
             case "checkpoint":
                 path, number = event["path"], event["round"]
                 self.save(lambda: leases.checkpoint_record(claim=self.claim, path=path, round_number=number))
+            case "unsaved":
+                logger.warning("Run %s goes on without it: %s", self.claim.run, event["reason"])
             case "done":
                 artifact = str(Path(event["artifact"]).relative_to(home()))
                 told = {"provenance": event["provenance"], "findings": event["findings"]}
@@ -221,7 +209,7 @@ class Drive:
                 self.end(leases.run_release)
                 return True
             case "failed":
-                log.write(event["trace"])
+                log.write(event["trace"].rstrip())
                 self.end(leases.run_fail, reason=event["reason"])
                 return True
         return False
@@ -256,10 +244,14 @@ def limits() -> Limits:
     return Limits(memory or None, settings.RUN_SECONDS or None, settings.RUN_SILENCE or None)
 
 
-def open_log(run: int) -> TextIO:
-    path = log_file(run)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("a", encoding="utf-8", buffering=1)
+def has_room() -> bool:
+    """On a full disk run after run would fail, and in a moment the whole queue."""
+    place = home() / "runs"
+    place.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(place).free
+    if free < ROOM_BYTES:
+        logger.warning("No run is taken: only %.0f MB are left in %s.", free / 1e6, place)
+    return free >= ROOM_BYTES
 
 
 def record_of(event: dict[str, Any]) -> RoundRecord:

@@ -122,3 +122,23 @@ def test_an_impossible_federation_fails_with_its_reason_and_leaves_the_runner_wa
     assert failed["event"] == "failed"
     assert "Traceback" in failed["trace"]
     assert slot.pid
+
+
+def test_a_final_model_that_cannot_be_written_fails_with_what_to_do(slot: Slot, tmp_path: Path) -> None:
+    (tmp_path / "artifacts").touch()
+    slot.start(job(tmp_path, spec(rounds=1)))
+    failed = events_until_end(slot)[-1]
+    assert failed["event"] == "failed"
+    assert failed["reason"].startswith("The final model could not be written (")
+    assert failed["reason"].endswith("). Free some space and retry.")
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_and_the_run_goes_on(slot: Slot, tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").touch()
+    slot.start(job(tmp_path, spec(rounds=3)))
+    events = events_until_end(slot)
+    assert [(each["event"], each.get("round")) for each in events if each["event"] != "round"] == [
+        ("started", None),
+        ("unsaved", 2),
+        ("done", None),
+    ]

@@ -41,7 +41,8 @@ class CheckpointPolicy:
     """Where and how often to save, and which checkpoints to go on from (newest first).
 
     `token` marks the attempt that writes: two attempts in one folder never touch each other's checkpoints.
-    `on_saved` is called with round and path once the checkpoint is safe on disk.
+    `on_saved` is called with round and path once the checkpoint is safe on disk. With `on_unsaved` a run whose
+    checkpoint cannot be written goes on without it.
     """
 
     folder: Path
@@ -49,6 +50,7 @@ class CheckpointPolicy:
     token: str = ""
     resume: Sequence[Path] = ()
     on_saved: Callable[[int, Path], None] | None = None
+    on_unsaved: Callable[[int, CheckpointError], None] | None = None
 
     def __post_init__(self) -> None:
         if self.every < 1:

@@ -20,7 +20,7 @@ from workers.engine.provenance import provenance
 from workers.engine.records import Result, RoundRecord
 from workers.engine.setup import Setup, device_named, make_setup
 from workers.engine.survey import surveyed
-from workers.errors import StopRequested
+from workers.errors import CheckpointError, StopRequested
 from workers.spec import RunSpec, canonical_hash, parse_run
 
 MODEL, SERVER = "model/", "server/"
@@ -91,14 +91,15 @@ def drive(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy | None)
         while not loop.finished:
             loop.advance()
             if policy and loop.progress.round % policy.every == 0:
-                saved = keep(loop, setup, path, policy)
+                saved = keep(loop, setup, path, policy) or saved
     except StopRequested:
         if policy and loop.progress.round > saved:
             keep(loop, setup, path, policy)
         raise
 
 
-def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int:
+def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int | None:
+    """The round that is safe now; None where it could not be written and the run shall go on all the same."""
     progress = loop.progress
     arrays = {f"{MODEL}{name}": tensor.cpu().numpy() for name, tensor in progress.model.items()}
     server = getattr(setup.method.server, "state", {})
@@ -108,7 +109,13 @@ def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int:
         "history": [[each.round, dict(each.metrics), list(each.cohort)] for each in progress.history],
         "confusion": progress.confusion if progress.confusion is None else progress.confusion.tolist(),
     }
-    save(policy, CheckpointState(canonical_hash(setup.spec), progress.round, path.name, arrays, facts))
+    try:
+        save(policy, CheckpointState(canonical_hash(setup.spec), progress.round, path.name, arrays, facts))
+    except CheckpointError as error:
+        if policy.on_unsaved is None:
+            raise
+        policy.on_unsaved(progress.round, error)
+        return None
     return progress.round
 
 

@@ -13,7 +13,7 @@ from benchmarks.kill import SPEC, disturbed, undisturbed
 from workers.engine import simulate
 from workers.engine.checkpoint import CheckpointPolicy, checkpoints_in, policy_of
 from workers.engine.records import Result, RoundRecord
-from workers.errors import StopRequested
+from workers.errors import CheckpointError, StopRequested
 
 RUN: dict[str, Any] = {
     "dataset": {"name": "digits"},
@@ -141,3 +141,21 @@ def test_a_run_that_is_killed_ends_equal_to_the_bit(tmp_path: Path) -> None:
     assert len(found.rounds) == 41
     assert found.rounds == expected.rounds
     assert found.parameters == expected.parameters is not None
+
+
+def test_a_run_goes_on_without_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    told: list[tuple[int, str]] = []
+    policy = CheckpointPolicy(blocked, every=2, on_unsaved=lambda number, error: told.append((number, str(error))))
+    result = simulate(RUN, checkpoint=policy, device="cpu")
+    assert [number for number, _ in told] == [2, 4, 6]
+    assert all(f"The checkpoint of round {number} could not be written" in text for number, text in told)
+    assert bits(result) == bits(simulate(RUN, device="cpu"))
+
+
+def test_a_run_that_nobody_listens_to_fails_where_its_checkpoint_cannot_be_written(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    with pytest.raises(CheckpointError, match="The checkpoint of round 2 could not be written"):
+        simulate(RUN, checkpoint=CheckpointPolicy(blocked, every=2), device="cpu")

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import logging
+from types import TracebackType
+from typing import TextIO
+
+from workers.home import log_file
+
+logger = logging.getLogger(__name__)
+
+
+class RunLog:
+    """What a run and its libraries say, line by line. A full disk costs lines, never the run."""
+
+    def __init__(self, run: int) -> None:
+        self.run = run
+        self.file: TextIO | None = None
+        self.complained = False
+
+    def __enter__(self) -> RunLog:
+        path = log_file(self.run)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.file = path.open("a", encoding="utf-8", buffering=1)
+        except OSError as error:
+            self.complain(error)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self.file:
+                self.file.close()
+        except OSError as unwritten:
+            self.complain(unwritten)
+
+    def write(self, text: str) -> None:
+        try:
+            if self.file:
+                self.file.write(f"{text}\n")
+        except OSError as error:
+            self.complain(error)
+
+    def complain(self, error: OSError) -> None:
+        if not self.complained:
+            self.complained = True
+            logger.warning("The log of run %s is not complete: %s", self.run, error)
