@@ -25,6 +25,7 @@ from experiments.services import fleet, leases
 from experiments.services.errors import StaleLeaseError
 from experiments.services.leases import Claim, Wishes
 from experiments.services.queue import run_claim
+from experiments.services.sessions import bound_transactions
 from workers import gauges
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
@@ -106,6 +107,9 @@ class Agent:
         while self.worker and not self.leaving.is_set() and has_room() and (claim := run_claim(worker=self.worker)):
             Drive(self, claim).run()
             driven += 1
+            # A runner that died is replaced while nobody waits for it.
+            if not self.leaving.is_set():
+                self.slot.warm()
         return driven
 
     def leave(self) -> None:
@@ -273,6 +277,8 @@ def work() -> int:
 
 @signals.worker_ready.connect
 def arrive(sender: Any, **_: Any) -> None:
+    bound_transactions()
+    connection.close()
     agent = Agent(sender.hostname, settings.WORKER_DEVICE, settings.WORKER_THREADS)
     agents.append(agent)
     agent.start()

@@ -14,6 +14,7 @@ from experiments.services.fleet import samples_prune, workers_forget
 from experiments.services.locks import Lock, try_session_lock
 from experiments.services.queue import reap
 from experiments.services.retention import retention_apply
+from experiments.services.sessions import bound_transactions
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
@@ -30,6 +31,7 @@ class Scheduler:
         self.data = DatasetWork()
 
     def run(self, stop: Event) -> None:
+        bound_transactions()
         while not stop.wait(TICK_SECONDS):
             try:
                 self.tick()

@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from experiments.models import Attempt, Metric, Run, User
 from experiments.services.studies import study_launch
+from workers import tasks
 from workers.slot import Limits, Slot
 from workers.tasks import Agent, limits
 
@@ -120,3 +121,19 @@ def test_limits_are_as_set_and_none_at_zero(settings: Settings) -> None:
     assert limits() == Limits(memory=None, seconds=60, silence=None)
     settings.RUN_MEMORY = None
     assert limits().memory == int(psutil.virtual_memory().total * 0.9)
+
+
+def test_no_run_is_taken_while_the_disk_is_full(
+    runs: list[Run], hire: Hire, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tasks, "ROOM_BYTES", 1 << 62)
+    assert hire(SOUND).work() == 0
+    assert list(Run.objects.values_list("state", flat=True)) == ["queued", "queued"]
+    assert "No run is taken: only" in caplog.text
+
+
+def test_a_runner_that_died_is_replaced_before_the_next_run(runs: list[Run], hire: Hire, settings: Settings) -> None:
+    settings.RUN_SILENCE = 1
+    agent = hire(HANGS)
+    agent.work()
+    assert agent.slot.pid
