@@ -1,4 +1,7 @@
-"""GET /healthz: whether the lab works, for everyone and without a log-in; 503 when database or broker is away."""
+"""GET /healthz: whether the lab works, for everyone and without a log-in.
+
+503 `down` when database or broker is away; 200 `degraded` when both answer and no worker does; null workers: unknown.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ PATIENCE_SECONDS = 2.0
 def health(request: HttpRequest) -> JsonResponse:
     workers = living_count()
     database, broker = workers is not None, broker_answers()
-    well = database and broker
+    up = database and broker
     report = {
-        "status": "ok" if well else "down",
+        "status": "down" if not up else "ok" if workers else "degraded",
         "database": "ok" if database else "down",
         "broker": "ok" if broker else "down",
-        "workers": workers or 0,
+        "workers": workers,
     }
-    return JsonResponse(report, status=200 if well else 503, headers={"Cache-Control": "no-store"})
+    return JsonResponse(report, status=200 if up else 503, headers={"Cache-Control": "no-store"})
 
 
 def living_count() -> int | None:

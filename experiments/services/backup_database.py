@@ -55,7 +55,7 @@ def load(path: Path) -> None:
 
 def run(name: str, *arguments: str) -> None:
     """With the password in its environment, which other accounts cannot read, and not in the process list."""
-    environment = {"PATH": os.defpath, "LC_ALL": "C", "PGPASSWORD": connection.settings_dict["PASSWORD"]}
+    environment = {"PATH": os.defpath, "LC_ALL": "C", "PGPASSWORD": password()}
     command = [str(find(name)), f"--dbname={address()}", "--no-password", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
@@ -73,10 +73,17 @@ def find(name: str) -> Path:
         raise BackupError(f"{name} is not on this machine: install PostgreSQL's client programs.") from None
 
 
+def password() -> str:
+    told: dict[str, Any] = connection.settings_dict
+    return str(told["OPTIONS"].get("password") or told["PASSWORD"])
+
+
 def address() -> str:
+    """Without what must not show in a process list, wherever in DATABASE_URL it stands."""
     told: dict[str, Any] = connection.settings_dict
     place = {"dbname": told["NAME"], "user": told["USER"], "host": told["HOST"], "port": told["PORT"]}
-    options = {name: value for name, value in told["OPTIONS"].items() if isinstance(value, str | int)}
+    shown = {name: value for name, value in told["OPTIONS"].items() if name not in ("password", "sslpassword")}
+    options = {name: value for name, value in shown.items() if isinstance(value, str | int)}
     return str(make_dsn(**{name: value for name, value in (place | options).items() if value != ""}))
 
 
