@@ -65,5 +65,5 @@ def finish(study: Study) -> None:
     runs = list(study.runs.values_list("pk", flat=True))
     with connection.cursor() as cursor:
         cursor.execute(FILL, [runs])
-        cursor.execute("ANALYZE")
+        cursor.execute("VACUUM ANALYZE")
     Run.objects.filter(pk__in=runs).update(state="done", rounds_done=100)

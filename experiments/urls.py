@@ -2,6 +2,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from experiments.views import (
+    accounts,
     actions,
     audit,
     catalog,
@@ -70,6 +71,8 @@ urlpatterns = [
     path("me", me.me, name="me"),
     path("me/tokens", me.token_new, name="token-new"),
     path("me/tokens/<int:pk>/revoke", me.token_end, name="token-revoke"),
+    path("people", accounts.accounts, name="people"),
+    path("people/<int:pk>/<slug:action>", accounts.account_action, name="person-action"),
     path("audit", audit.audit, name="audit"),
     path("log-in", log_in.LogIn.as_view(), name="login"),
     path("log-out", LogoutView.as_view(), name="logout"),

@@ -101,9 +101,18 @@ def middle_share(values: np.ndarray) -> list[tuple[float, float]]:
     """Of each row's resampled means, those at 2.5 % and 97.5 % of the probability."""
     shares, likely = resamples(values.shape[1])
     means = values @ shares
-    order = np.argsort(means, axis=1)
+    edges = [edge - 1e-12 for edge in (0.025, 0.975)]
+    low, high = equally_likely(means, edges) if values.shape[1] > ENUMERATED else weighted(means, likely, edges)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def equally_likely(means: np.ndarray, edges: Sequence[float]) -> list[np.ndarray]:
+    places = [math.ceil(edge * means.shape[1]) - 1 for edge in edges]
+    parted = np.partition(means, places, axis=1)
+    return [parted[:, place] for place in places]
+
+
+def weighted(means: np.ndarray, likely: np.ndarray, edges: Sequence[float]) -> list[np.ndarray]:
+    rows, order = np.arange(len(means)), np.argsort(means, axis=1)
     so_far = np.cumsum(likely[order], axis=1)
-    edges = [np.argmax(so_far >= edge - 1e-12, axis=1) for edge in (0.025, 0.975)]
-    rows = np.arange(len(values))
-    low, high = (means[rows, order[rows, edge]].tolist() for edge in edges)
-    return list(zip(low, high, strict=True))
+    return [means[rows, order[rows, np.argmax(so_far >= edge, axis=1)]] for edge in edges]

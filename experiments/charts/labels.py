@@ -40,7 +40,11 @@ def axis_values(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None 
     `sources` names where each cell comes from. All that varies only between sources is then one axis, called by them:
     two studies that differ in ten fixed fields are told apart by their names.
     """
-    flat = {cell: flatten(spec) for cell, spec in specs.items()}
+    return axes_in({cell: flatten(spec) for cell, spec in specs.items()}, sources)
+
+
+def axes_in(flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, dict[str, str]]:
+    """The same for specs that are flat already."""
     axes = dict.fromkeys(axis_of(path) for path in varying_in(list(flat.values())))
     found = {axis: worded(axis, flat) for axis in sorted(axes, key=lambda axis: axis != "strategy")}
     if sources is None or len(set(sources.values())) < 2:

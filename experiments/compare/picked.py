@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from experiments.charts.labels import COMPONENTS, axis_of, axis_title, axis_values, told_once
+from experiments.charts.labels import COMPONENTS, axes_in, axis_of, axis_title, axis_values, told_once
 from experiments.charts.placing import Placed, placed, uncrowded
 from experiments.compare.choices import Choices
 from experiments.models import RunState, Study
 from experiments.selectors.compare.picks import PickedCell, PickedRun, cells_picked, studies_picked
-from workers.spec import flatten, varying_paths
+from workers.spec.paths import varying_in
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Picked:
 
     @cached_property
     def flat(self) -> dict[str, dict[str, Any]]:
-        return {key: flatten(spec) for key, spec in self.specs.items()}
+        return {cell.key: cell.flat for cell in self.cells}
 
     @cached_property
     def paths(self) -> list[str]:
         """Single fields that vary: parameters of a component, too."""
-        return varying_paths(self.specs.values())
+        return varying_in(list(self.flat.values()))
 
     def places(self, choices: Choices) -> dict[str, Placed]:
         return placed(self.specs, self.axes, uncrowded(self.axes, choices.placing, len(self.cells)))
@@ -112,8 +112,8 @@ def picked(choices: Choices) -> Picked:
         return Picked((), (), {}, ())
     studies = studies_picked(studies=pick.studies, tags=pick.tags)
     cells = cells_picked(studies=studies, runs=pick.runs)
-    specs, sources = {cell.key: cell.spec for cell in cells}, {cell.key: cell.source for cell in cells}
-    axes = told_once(axis_values(specs, sources))
+    flat, sources = {cell.key: cell.flat for cell in cells}, {cell.key: cell.source for cell in cells}
+    axes = told_once(axes_in(flat, sources))
     only: dict[str, set[str]] = {}
     for axis, word in pick.only:
         if axis in axes and word in axes[axis].values():

@@ -8,9 +8,9 @@ from typing import Any
 from experiments.charts.labels import shown
 from experiments.charts.metrics import metric_label
 from experiments.presets.comparison import Row
-from experiments.presets.preset import At, Converge, OneRun, Over, Published, Reach, Saved
+from experiments.presets.preset import ArgMax, At, Converge, OneRun, Over, Published, Reach, Saved
 
-UNITS = {"percent": " %", "points": " points"}
+UNITS = {"percent": "%", "round": "rounds"}
 WHOLE = ("round", "swap rounds")
 PLAIN = {
     "final": "{metric} at the end",
@@ -82,4 +82,6 @@ def measured(row: Row) -> str:
 def unit(published: Published) -> str:
     if isinstance(published.reading, Over) and published.reading.take == "variance":
         return "%²"
-    return UNITS.get(published.unit, published.unit).strip()
+    if isinstance(published.reading, ArgMax):
+        return ""  # the number of a round, not a number of rounds
+    return UNITS.get(published.unit, published.unit)

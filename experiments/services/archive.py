@@ -7,23 +7,25 @@ from django.db.models.functions import Now
 
 from experiments.live.notify import notify_study
 from experiments.models import Study, User
+from experiments.services.audit import audit_record
 from experiments.services.rights import require_manage
+from experiments.services.study_changes import refreshed
 
 
 def study_archive(*, study: Study, actor: User) -> Study:
     """Archived twice, it keeps the first date."""
     require_manage(actor, study)
     with transaction.atomic():
-        Study.objects.filter(pk=study.pk, archived=None).update(archived=Now())
-        notify_study(study.pk, "archived")
-    study.refresh_from_db()
-    return study
+        if Study.objects.filter(pk=study.pk, archived=None).update(archived=Now()):
+            audit_record(actor=actor, action="study.archive", subject=f"study {study.pk}", name=study.name)
+            notify_study(study.pk, "archived")
+    return refreshed(study)
 
 
 def study_restore(*, study: Study, actor: User) -> Study:
     require_manage(actor, study)
     with transaction.atomic():
-        Study.objects.filter(pk=study.pk).update(archived=None)
-        notify_study(study.pk, "restored")
-    study.refresh_from_db()
-    return study
+        if Study.objects.filter(pk=study.pk, archived__isnull=False).update(archived=None):
+            audit_record(actor=actor, action="study.restore", subject=f"study {study.pk}", name=study.name)
+            notify_study(study.pk, "restored")
+    return refreshed(study)

@@ -12,6 +12,7 @@ from django.conf import settings
 
 from experiments.models import Attempt, Run, RunState
 from experiments.services import backup_database as database
+from experiments.services.audit import audit_record
 from experiments.services.backup_archive import DUMP, HOME, BackupError, Manifest, Writer, whole_file
 from workers.home import log_file
 
@@ -32,6 +33,7 @@ def backup(path: Path) -> Taken:
             manifest, elsewhere = write(Writer(file), Path(folder))
     except OSError as error:
         raise BackupError(f"{path} cannot be written: {error.strerror}.") from None
+    audit_record(actor=None, action="backup", subject=path.name, bytes=path.stat().st_size, files=len(manifest.files))
     return Taken(manifest, path.stat().st_size, elsewhere)
 
 

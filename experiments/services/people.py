@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -10,6 +11,8 @@ from django.db import transaction
 
 from experiments.models import Role, User
 from experiments.services.audit import audit_record
+from experiments.services.errors import ConflictError
+from experiments.services.rights import require_admin
 from workers.errors import Problem, SpecError
 
 ADMIN = "admin"
@@ -35,6 +38,36 @@ def user_create(*, name: str, role: str = Role.MEMBER, password: str | None = No
         user.save()
         audit_record(actor=None, action="user.create", subject=f"user {user.username}", role=role)
     return user, generated
+
+
+def user_set_role(*, user: User, role: str, actor: User | None) -> User:
+    """Counts from the next request on, for browsers and tokens alike. No actor: somebody with the server's shell."""
+    if role not in Role.values:
+        raise SpecError([Problem("role", f"Choose one of {', '.join(Role.values)}.")], "There is no such role.")
+    return user_change(user, actor, "user.role", role=role)
+
+
+def user_set_active(*, user: User, active: bool, actor: User | None) -> User:
+    """Whoever is shut out is logged out everywhere, their tokens and share links rest; studies stay and go on."""
+    return user_change(user, actor, "user.let-in" if active else "user.shut-out", is_active=active)
+
+
+def user_change(user: User, actor: User | None, action: str, **fields: Any) -> User:
+    if actor:
+        require_admin(actor)
+    with transaction.atomic():
+        admins = list(User.objects.select_for_update().filter(role=Role.ADMIN, is_active=True).order_by("pk"))
+        found = User.objects.select_for_update().get(pk=user.pk)
+        before = {name: getattr(found, name) for name in fields}
+        for name, value in fields.items():
+            setattr(found, name, value)
+        if admins == [found] and not found.is_lab_admin:
+            raise ConflictError(f"{found.username} is the only admin: make somebody else one first.")
+        if before != fields:
+            found.save(update_fields=list(fields))
+            told = {"before": before["role"], "role": found.role} if "role" in fields else {}
+            audit_record(actor=actor, action=action, subject=f"user {found.username}", **told)
+    return found
 
 
 def user_problems(user: User) -> list[Problem]:

@@ -15,6 +15,7 @@ from django.db.models.functions import Concat, Substr
 
 from experiments.models import Attempt, Outcome, Run, RunState, Study, Worker
 from experiments.services import backup_database as database
+from experiments.services.audit import audit_record
 from experiments.services.backup_archive import DUMP, HOME, BackupError, Manifest, unpack
 from experiments.services.leases import end
 from experiments.services.locks import Lock, try_session_lock
@@ -41,7 +42,9 @@ def restore(path: Path) -> Restored:
         compare(manifest)
         move(Path(folder) / HOME, home)
     call_command("migrate", verbosity=0, interactive=False)
-    return Restored(manifest, settle(Path(manifest.home), home))
+    requeued = settle(Path(manifest.home), home)
+    audit_record(actor=None, action="backup.restore", subject=path.name, made=manifest.made, requeued=requeued)
+    return Restored(manifest, requeued)
 
 
 def refuse_work() -> None:

@@ -11,7 +11,8 @@ from django.db.models import CharField, F, Func, Min, Q
 from django.db.models.functions import Coalesce
 
 from experiments.charts.labels import axes_text
-from experiments.models import Membership, Run, RunState, Study
+from experiments.models import Membership, RunState, Study
+from experiments.selectors.compare.specs import RunSpecification, specs_of
 from experiments.selectors.studies import matching
 
 OFFERED = 50
@@ -29,9 +30,17 @@ class PickedCell:
     """Runs that differ only in seed; `source` is the study that a reader knows them by."""
 
     key: str
-    spec: dict[str, Any]
+    of_run: RunSpecification
     source: str
     runs: tuple[PickedRun, ...]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self.of_run.spec
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        return self.of_run.flat
 
     @property
     def done(self) -> int:
@@ -57,13 +66,12 @@ def cells_picked(*, studies: Sequence[Study], runs: Sequence[int]) -> list[Picke
     for pk, cell, seed, state, source, _ in member_rows([study.pk for study in studies], runs):
         by_cell.setdefault(cell, []).append(PickedRun(pk, cell, seed, state))
         sources.setdefault(cell, source)
-    first = [found[0].pk for found in by_cell.values()]
-    specs = dict(Run.objects.filter(pk__in=first).values_list("cell", "spec"))
+    specs = specs_of([found[0].pk for found in by_cell.values()])
     names = source_names(set(sources.values()))
     return [
-        PickedCell(key, specs[key], names[sources[key]], tuple(found))
+        PickedCell(key, specs[found[0].pk], names[sources[key]], tuple(found))
         for key, found in by_cell.items()
-        if key in specs and sources[key] in names  # not deleted meanwhile
+        if found[0].pk in specs and sources[key] in names  # not deleted meanwhile
     ]
 
 

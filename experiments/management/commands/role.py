@@ -1,0 +1,21 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from experiments.models import Role, User
+from experiments.services.people import user_set_role
+
+
+class Command(BaseCommand):
+    help = "Changes what a person may do: viewer reads, member launches, admin manages everything and everyone."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("role", choices=Role.values)
+
+    def handle(self, *_: Any, name: str, role: str, **__: Any) -> None:
+        user = User.objects.filter(username=name).first()
+        if user is None:
+            raise CommandError(f"There is no user {name}: make one with manage.py createuser {name}.")
+        user_set_role(user=user, role=role, actor=None)
+        self.stdout.write(f"{name} is {role} from now on.")
