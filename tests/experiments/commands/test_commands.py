@@ -87,3 +87,11 @@ def test_createuser_prints_a_password_once(db: None) -> None:
     told = output("createuser", "anna", role="viewer")
     assert told.startswith("Created anna (viewer).\nPassword, shown only now: ")
     assert User.objects.get(username="anna").check_password(told.rsplit(": ")[1].strip())
+
+
+def test_role_changes_what_a_person_may_do(owner: User, admin: User) -> None:
+    assert output("role", "owner", "viewer") == "owner is viewer from now on.\n"
+    owner.refresh_from_db()
+    assert owner.role == "viewer"
+    with pytest.raises(CommandError, match="There is no user nobody"):
+        output("role", "nobody", "admin")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.models import User
+from experiments.models import AuditEntry, User
 from experiments.services.archive import study_archive, study_restore
 from experiments.services.errors import NotAllowedError
 from tests.experiments import lab
@@ -15,6 +15,11 @@ def test_an_archived_study_keeps_its_runs_and_comes_back(owner: User) -> None:
     assert study_archive(study=study, actor=owner).archived == first
     assert study.runs.count() == 6
     assert study_restore(study=study, actor=owner).archived is None
+    noted = AuditEntry.objects.exclude(action="study.launch").order_by("pk")
+    assert list(noted.values_list("actor_name", "action", "subject")) == [
+        ("owner", "study.archive", f"study {study.pk}"),
+        ("owner", "study.restore", f"study {study.pk}"),
+    ]
 
 
 def test_only_the_owner_and_admins_archive(owner: User, stranger: User, viewer: User, admin: User) -> None:

@@ -25,14 +25,14 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from pytest_django import Settings
 
-from experiments.models import Attempt, Run, RunState, User
+from experiments.models import Attempt, AuditEntry, Run, RunState, User
 from experiments.services.backup import backup
 from experiments.services.backup_archive import BackupError
 from tests.experiments.lab import NOON, launched, moved, record, runs_in_order
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TOUCHED = {f"experiments_{name}" for name in ("run", "attempt", "worker", "membership")}
-"""Where the run that was at work is queued again."""
+TOUCHED = {f"experiments_{name}" for name in ("run", "attempt", "worker", "membership", "auditentry")}
+"""Where the run that was at work is queued again, and where the restore is noted."""
 
 
 @pytest.fixture
@@ -147,6 +147,9 @@ def test_a_restored_database_is_the_same_and_its_work_goes_on(
     assert (new_home.path / f"runs/{working}/log.txt").read_bytes() == b"Attempt 1 on worker-1\n"
     assert (new_home.path / f"runs/{lab[0].pk}/artifacts/abc/model.safetensors").read_bytes() == b"weights"
     assert [each.name for each in new_home.path.glob(".restore-*")] == []
+    noted = "SELECT action, subject, detail->'requeued' FROM experiments_auditentry ORDER BY id DESC LIMIT 1"
+    assert answer(new_database, noted) == [("backup.restore", "lab.backup", 1)]
+    assert AuditEntry.objects.latest("pk").action == "backup"
 
     again = manage("restore", str(tmp_path / "lab.backup"), **place)
     assert again.returncode == 1

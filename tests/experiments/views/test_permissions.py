@@ -18,7 +18,7 @@ from experiments.models import Study, User, Worker
 from experiments.services.share_links import link_create
 from experiments.services.tokens import token_create
 from experiments.urls import urlpatterns
-from experiments.views import actions, datasets, fleet, queue
+from experiments.views import accounts, actions, datasets, fleet, queue
 from tests.experiments import lab
 
 PEOPLE = ("nobody", "visitor", "viewer", "stranger", "owner", "admin")
@@ -137,6 +137,10 @@ PAGES: dict[str, Row] = {
     "me": read("/me"),
     "token-new": post("login login 200+ 200+ 200+ 200+", "/me/tokens", name="Mine", scope="read", days="7"),
     "token-revoke": post("login login 404 404 302+ 404", "/me/tokens/{token}/revoke"),
+    "people": Row("login login 403 403 403 200", "/people"),
+    "person-action role": post("login login 403 403 403 302+", "/people/{person}/role", role="viewer"),
+    "person-action shut-out": post("login login 403 403 403 302+", "/people/{person}/shut-out"),
+    "person-action let-in": post("login login 403 403 403 302", "/people/{person}/let-in"),
     "audit": Row("login login 403 403 403 200", "/audit"),
     "login": Row("200 200 302 302 302 302", "/log-in"),
     "logout": post("login login 302 302 302 302", "/log-out"),
@@ -148,6 +152,7 @@ ACTIONS = {
     "queue-studies": queue.STUDY_WORDS,
     "worker-action": fleet.ACTIONS,
     "dataset-action": datasets.JobKind.values,
+    "person-action": accounts.ACTIONS,
 }
 
 
@@ -157,6 +162,7 @@ def names(study: Study, worker: Worker, tmp_path: Path) -> dict[str, Any]:
     _, secret = link_create(owner=study.owner, query=f"study={study.pk}", title="For reviewers")
     token, _ = token_create(owner=study.owner, name="Script")
     numbers = {"done": runs[0].pk, "failed": runs[4].pk, "queued": runs[5].pk, "worker": worker.pk, "token": token.pk}
+    numbers["person"] = study.owner.pk
     return {"study": study.pk, "secret": secret, "display": "final-bars", "folder": tmp_path, **numbers}
 
 
