@@ -2,7 +2,10 @@
 
 import os
 
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from config.bodies import BodyLimit
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-application = get_asgi_application()
+application = BodyLimit(get_asgi_application(), settings.MAX_UPLOAD)

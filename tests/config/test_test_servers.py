@@ -1,7 +1,9 @@
 """What the other tests stand on is real."""
 
 import json
+import socket
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 import redis
@@ -26,3 +28,10 @@ def test_the_live_platform_shares_the_database_with_the_tests(live_platform):
     get_user_model().objects.create_user("ada", password="x")
     with urllib.request.urlopen(f"{live_platform.base_url}/healthz") as reply:
         assert json.load(reply) == {"status": "ok", "database": "ok", "broker": "ok", "workers": 1}
+
+
+def test_the_live_server_refuses_a_body_that_would_fill_its_disk(live_platform):
+    address = urlsplit(live_platform.base_url)
+    with socket.create_connection((address.hostname, address.port), timeout=20) as line:
+        line.sendall(b"POST /log-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50000000000\r\n\r\n")
+        assert line.recv(100).startswith(b"HTTP/1.1 413 ")

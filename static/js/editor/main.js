@@ -87,9 +87,10 @@ class Editor {
     const [turn, version] = [++this.asked, this.version];
     try {
       const response = await post(root.dataset.draft, { ...this.body, calibrate });
-      if (!response.ok) throw new Error(`status ${response.status}`);
+      if (!response.ok && response.status !== 413) throw new Error(`status ${response.status}`);
       const answer = await response.json();
       if (turn !== this.asked) return;
+      if (!response.ok) { this.say("Too large", answer.detail); return; }
       this.answered = version;
       this.show(answer, calibrate);
     } catch {

@@ -35,8 +35,17 @@ def test_a_body_that_means_harm_is_no_study(as_owner: Client, form: str) -> None
     launching = form == "/studies/launch"
     got = {name: as_owner.post(form, raw, content_type="application/json").status_code for name, raw in BODIES.items()}
     assert got == dict.fromkeys(BODIES, 422 if launching else 200)
-    assert as_owner.post(form, "x" * 3_000_000, content_type="application/json").status_code == 400
+    large = as_owner.post(form, "x" * 3_000_000, content_type="application/json")
+    words = "This is larger than the 2.6 MB that are taken here. Nothing was changed."
+    assert (large.status_code, large.json()["errors"]) == (413, [{"path": "", "message": words}])
     assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("form", ["/log-in", "/me/tokens", "/studies/{study}/edit", "/queue/studies/pause"])
+def test_a_form_that_is_too_large_says_so(as_owner: Client, study: Study, form: str) -> None:
+    answer = as_owner.post(form.format(study=study.pk), {"name": "x" * 3_000_000})
+    assert answer.status_code == 413
+    assert "larger than the 2.6 MB that are taken here" in answer.content.decode()
 
 
 @pytest.mark.parametrize(
