@@ -16,6 +16,8 @@ from typing import Any
 
 import psutil
 
+from workers.memory import allowed_memory
+
 PACKAGES = ("torch", "flwr", "ray")
 SMI_SECONDS = 5.0
 MEBIBYTE = 2**20
@@ -80,7 +82,7 @@ def facts(device: str) -> dict[str, Any]:
     """What a slot is made of, told once at its start."""
     found: dict[str, Any] = {
         "device": processor(),
-        "memory": psutil.virtual_memory().total,
+        "memory": allowed_memory(),
         "versions": {"python": platform.python_version(), **packages()},
     }
     if told := ask_gpu(device, "name", "memory.total"):

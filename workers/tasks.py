@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
-import psutil
 from celery import shared_task, signals
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection
@@ -30,6 +29,7 @@ from workers import gauges
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
 from workers.home import artifact_folder, checkpoint_folder, home
+from workers.memory import allowed_memory
 from workers.pace import Pace
 from workers.run_log import RunLog
 from workers.slot import LimitError, Limits, RunnerDiedError, Slot
@@ -243,7 +243,7 @@ class Drive:
 
 def limits() -> Limits:
     """As the lab set them; 0 is none. A run that took all memory would take its neighbours with it."""
-    share = int(psutil.virtual_memory().total * MEMORY_SHARE)
+    share = int(allowed_memory() * MEMORY_SHARE)
     memory = share if settings.RUN_MEMORY is None else settings.RUN_MEMORY * 1_000_000
     return Limits(memory or None, settings.RUN_SECONDS or None, settings.RUN_SILENCE or None)
 

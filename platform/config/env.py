@@ -196,7 +196,7 @@ RUN_MEMORY = Variable(
     optional_integer(0, 100_000_000),
     "",
     "Memory that one run may take, in MB; 0 is no limit",
-    "nine tenths of the machine's",
+    "nine tenths of the machine's or container's",
 )
 KEEP_CHECKPOINTS = Variable(
     "TRIBUTARY_KEEP_CHECKPOINTS",

@@ -12,6 +12,7 @@ import pytest
 
 from workers import gauges
 from workers.gauges import Gauge
+from workers.memory import allowed_memory
 
 BUSY = "import sys\nbytearray(50_000_000)\nsys.stdout.write('ready\\n'); sys.stdout.flush()\nwhile True: pass"
 TOOL = """#!/bin/sh
@@ -104,6 +105,6 @@ def test_what_the_driver_cannot_tell_is_unknown(tool: Path) -> None:
 
 def test_a_slot_tells_what_it_is_made_of() -> None:
     found = gauges.facts("cpu")
-    assert found["memory"] == psutil.virtual_memory().total
+    assert found["memory"] == allowed_memory()
     assert found["device"]
     assert found["versions"]["torch"].startswith("2.")

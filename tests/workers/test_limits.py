@@ -16,6 +16,7 @@ from pytest_django import Settings
 from experiments.models import Attempt, Metric, Run, User
 from experiments.services.studies import study_launch
 from workers import tasks
+from workers.memory import allowed_memory
 from workers.slot import Limits, Slot
 from workers.tasks import Agent, limits
 
@@ -120,7 +121,7 @@ def test_limits_are_as_set_and_none_at_zero(settings: Settings) -> None:
     settings.RUN_SECONDS, settings.RUN_SILENCE, settings.RUN_MEMORY = 60, 0, 0
     assert limits() == Limits(memory=None, seconds=60, silence=None)
     settings.RUN_MEMORY = None
-    assert limits().memory == int(psutil.virtual_memory().total * 0.9)
+    assert limits().memory == int(allowed_memory() * 0.9)
 
 
 def test_no_run_is_taken_while_the_disk_is_full(
