@@ -6,6 +6,7 @@ import logging
 import time
 from threading import Event
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from experiments.services.bell import ring
@@ -27,7 +28,7 @@ class Scheduler:
 
     def __init__(self) -> None:
         self.leads = False
-        self.tidy_at = self.retention_at = 0.0
+        self.reap_at = self.tidy_at = self.retention_at = 0.0
         self.data = DatasetWork()
 
     def run(self, stop: Event) -> None:
@@ -42,10 +43,9 @@ class Scheduler:
         self.data.stop()
 
     def tick(self) -> None:
-        self.leads = self.leads or try_session_lock(Lock.SCHEDULER)
-        if not self.leads:
+        if not self.leads and not self.take_lead():
             return
-        if lost := reap():
+        if time.monotonic() >= self.reap_at and (lost := reap()):
             logger.warning("Took %s runs away from silent workers.", lost)
         if time.monotonic() >= self.tidy_at:
             self.tidy_at = time.monotonic() + TIDY_SECONDS
@@ -57,3 +57,9 @@ class Scheduler:
                 logger.info("Removed old checkpoints or logs of %s runs.", removed)
         ring()
         self.data.tick()
+
+    def take_lead(self) -> bool:
+        """Leases may have run out for want of a database: whoever lives gets the time of one to say so."""
+        self.leads = try_session_lock(Lock.SCHEDULER)
+        self.reap_at = time.monotonic() + settings.LEASE
+        return self.leads

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -6,6 +7,7 @@ from celery import Celery
 from config.celery import app
 from django.db import connection, connections
 from django.db.models.functions import Now
+from pytest_django import Settings
 
 from experiments.models import Run, RunState, User, Worker, WorkerSample
 from experiments.services.bell import ring, ring_for, send_bells, wanted
@@ -82,15 +84,26 @@ def test_a_bell_that_cannot_ring_breaks_nothing(monkeypatch: Any) -> None:
     assert send_bells(["cpu"]) == 0
 
 
-def test_a_tick_gives_lost_runs_back_and_rings(owner: User, worker: Worker, block: Block, queue: Any) -> None:
+@pytest.fixture
+def lost(owner: User, worker: Worker, block: Block) -> Iterator[None]:
+    """A run whose lease is over."""
     study_launch(owner=owner, name="Lost", blocks=[block])
     run_claim(worker=worker)
     Run.objects.filter(state=RunState.RUNNING).update(lease_until=Now() - timedelta(seconds=1))
-    scheduler = Scheduler()
-    scheduler.tick()
+    yield
+    connection.cursor().execute("SELECT pg_advisory_unlock_all()")
+
+
+def test_after_taking_the_lead_it_leaves_workers_the_time_of_a_lease_to_come_back(lost: None, queue: Any) -> None:
+    Scheduler().tick()
+    assert Run.objects.filter(state=RunState.RUNNING).count() == 1
+
+
+def test_a_tick_gives_lost_runs_back_and_rings(lost: None, queue: Any, settings: Settings) -> None:
+    settings.LEASE = 0
+    Scheduler().tick()
     assert Run.objects.filter(state=RunState.QUEUED).count() == 4
     assert queue() == 1
-    connection.cursor().execute("SELECT pg_advisory_unlock_all()")
 
 
 @pytest.mark.django_db(transaction=True)
