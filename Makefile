@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 TESTABLE := $(VENV)/.testable
 PYTEST_FLAGS ?=
+FAULTS_FLAGS ?=
 
-.PHONY: up test bench lint
+.PHONY: up test bench faults lint
 
 up: $(INSTALLED)
 	@exec $(BIN)/python manage.py up
@@ -17,6 +18,9 @@ test: $(TESTABLE) lint
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m benchmarks
+
+faults: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.faults $(FAULTS_FLAGS)
 
 # makemigrations looks only at the models here; the tests apply the migrations to a real PostgreSQL.
 lint: $(TESTABLE)

@@ -1,0 +1,102 @@
+"""The platform that is broken: web server, scheduler and two workers as processes, the first worker behind a cable."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import psutil
+from config.home import Home
+from config.processes import scheduler_command
+from config.services.postgres import Postgres
+from config.services.redis import Redis
+
+from benchmarks.faults.proxy import Proxy
+from experiments.models import Role, User
+from tests.live import LivePlatform
+
+FIRST, SECOND = WORKERS = ("worker-1", "worker-2")
+QUIET_SECONDS = 0.3
+
+
+@dataclass
+class Lab:
+    postgres: Postgres
+    redis: Redis
+    platform: LivePlatform
+    cable: Proxy
+    owner: User = field(default_factory=lambda: User.objects.create(username="fault", role=Role.MEMBER))
+
+    def start_worker(self, name: str) -> None:
+        extra = {"DATABASE_URL": self.behind_cable()} if name == FIRST else {}
+        self.platform.start_worker(int(name.partition("-")[2]), **extra)
+
+    def behind_cable(self) -> str:
+        url = urlsplit(self.platform.environment["DATABASE_URL"])
+        account, _, _ = url.netloc.rpartition("@")
+        return url._replace(netloc=f"{account}@127.0.0.1:{self.cable.port}").geturl()
+
+    def process(self, name: str) -> subprocess.Popen[bytes]:
+        return self.platform.processes[name]
+
+    def runner_of(self, name: str) -> int | None:
+        """The process that computes; None while there is none."""
+        found = psutil.Process(self.process(name).pid).children()
+        return found[0].pid if found else None
+
+    def settled(self) -> bool:
+        """Whether each worker's process is there and computes nothing, its imports included."""
+        runners = [self.runner_of(name) for name in WORKERS]
+        if None in runners:
+            return False
+        before = [cpu_seconds(pid) for pid in runners if pid]
+        time.sleep(QUIET_SECONDS)
+        return [cpu_seconds(pid) for pid in runners if pid] == before
+
+    def ear(self, *names: str) -> Callable[[], str]:
+        """What the workers write into their logs from now on."""
+        chosen = names or WORKERS
+        before = {name: len(self.platform.log(name)) for name in chosen}
+        return lambda: "".join(self.platform.log(name)[before[name] :] for name in chosen)
+
+    def kill(self, name: str) -> None:
+        """With all below it, the parent first: it must not notice that a child is gone."""
+        process = self.platform.processes.pop(name)
+        family = [process.pid, *(each.pid for each in psutil.Process(process.pid).children(recursive=True))]
+        for pid in family:
+            send(pid, signal.SIGKILL)
+        process.wait()
+
+
+def send(pid: int | None, number: signal.Signals) -> None:
+    """To a process that may be gone."""
+    if pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def cpu_seconds(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
+
+
+@contextmanager
+def lab(home: Home, postgres: Postgres, redis: Redis) -> Iterator[Lab]:
+    cable = Proxy(postgres.port)
+    platform = LivePlatform(home)
+    found = Lab(postgres, redis, platform, cable)
+    try:
+        platform.start_web()
+        platform.start("scheduler", scheduler_command())
+        for name in WORKERS:
+            found.start_worker(name)
+        yield found
+    finally:
+        platform.stop()
+        cable.close()
