@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from workers.component import Component, Dataset, Kind, Model, Optimizer, Partition, Strategy
 from workers.declaration import declared_in, made
-from workers.plugins import PluginProblem, plugin_components
+from workers.plugins import PluginProblem, failing, plugin_components
 
 FOLDERS: dict[Kind, str] = {
     "dataset": "workers.datasets",
@@ -25,14 +25,29 @@ FOLDERS: dict[Kind, str] = {
 class Catalog:
     """Components by kind and name. `catalog.strategies["fedprox"]`, `catalog.get("strategy", "fedprox")`.
 
-    `problems` has what is wrong with a lab's own components that are therefore not among them.
+    `problems` has what is wrong with a lab's own components: those that are therefore not among them, and data sets
+    that were sound when they were read and fail now.
     """
 
     def __init__(
         self, components: Mapping[Kind, Mapping[str, Component]], problems: Sequence[PluginProblem] = ()
     ) -> None:
         self.components = components
-        self.problems = problems
+        self.refused = problems
+
+    @property
+    def problems(self) -> list[PluginProblem]:
+        now = sorted(failing.copy().items())
+        return [*self.refused, *(problem for (name, _), problem in now if name in self.datasets)]
+
+    def ask_own_data(self) -> None:
+        """So that what fails now is among the problems."""
+        for dataset in self.datasets.values():
+            if dataset.origin:
+                for params in dataset.editions():
+                    dataset.facts(params)
+                    dataset.checksum(params)
+                    dataset.available(params)
 
     def get(self, kind: Kind, name: str) -> Component:
         return self.components[kind][name]

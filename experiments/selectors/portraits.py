@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 from workers.component import Dataset
@@ -41,7 +42,8 @@ def look_at(dataset: Dataset, params: Any, *, wait: bool = False) -> Look | None
     if kept := kept_look(look_key(dataset, params)):
         return kept
     if dataset.loads_at_once(params):
-        return make_look(dataset, params)
+        with suppress(TributaryError):
+            return make_look(dataset, params)
     if wait:
         make_apart({"dataset": params.model_dump(mode="json")})
     return kept_look(look_key(dataset, params))

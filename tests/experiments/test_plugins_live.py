@@ -19,7 +19,7 @@ from pytest_django import DjangoDbBlocker
 from experiments.models import Metric, Role, Run, User, Worker
 from tests.conftest import HOME
 from tests.live import LivePlatform
-from tests.workers.plugins.examples import documented, write
+from tests.workers.plugins.examples import FRAGILE, documented, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STUDY: dict[str, Any] = {
@@ -40,11 +40,12 @@ STUDY: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the docs show, and beside it one file that is broken and one that is too heavy."""
+    """What the docs show, and beside it a broken file, one that is too heavy, and one that can be made to fail."""
     made = tmp_path_factory.mktemp("components")
     documented(made)
     write(made, "strategies/broken.py", "def")
     write(made, "strategies/heavy.py", "import torch")
+    write(made, "datasets/fragile.py", FRAGILE.format(switch=made / "switch"))
     return made
 
 
@@ -114,6 +115,7 @@ def test_what_is_broken_is_told_once_for_web_server_and_worker(
         assert shown.count(problem) == 1
     assert shown.count(f"(web server, {worker.name})") == 2
     assert sorted(worker.facts["plugins"]) == [
+        "dataset fragile",
         "dataset stripes",
         "model mlp-16",
         "partition dealt",
@@ -126,6 +128,33 @@ def test_the_doctor_fails_until_the_files_are_mended(platform: LivePlatform, fol
 
     assert sick.returncode == 1
     assert f"error    {folder}/strategies/broken.py: It is no valid Python: invalid syntax, line 1 of" in sick.stdout
-    assert "4 of them the lab's own." in sick.stdout
+    assert "5 of them the lab's own." in sick.stdout
     errors = [line for line in sick.stdout.splitlines() if line.startswith("  error")]
     assert len(errors) == 2
+
+
+def test_data_that_fail_later_break_no_page(platform: LivePlatform, owner: User, folder: Path) -> None:
+    places = [
+        "/",
+        "/data-sets",
+        "/studies/new",
+        "/catalog",
+        "/presets",
+        "/workers",
+        "/api/v1/datasets",
+        "/api/v1/catalog",
+    ]
+    sound = {place: page(platform, owner, place) for place in places}
+    assert "failed. ValueError" not in "".join(sound.values())
+    (folder / "switch").write_text("facts available checksum editions loads_at_once load")
+    try:
+        shown = {place: page(platform, owner, place) for place in places}
+        sick = manage(platform, "doctor")
+    finally:
+        (folder / "switch").unlink()
+    reason = f"{folder}/datasets/fragile.py: available() failed. ValueError: the disk has gone, line 10 of fragile.py."
+    assert f"Mend it first. {reason}" in shown["/data-sets"]
+    assert reason in shown["/workers"]
+    assert "ValueError: the disk has gone, line 10 of fragile.py" in sick.stdout
+    page(platform, owner, "/data-sets")
+    assert "failed. ValueError" not in page(platform, owner, "/workers")

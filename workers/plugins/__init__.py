@@ -5,5 +5,6 @@ Whatever is wrong with one is told as a `PluginProblem` and keeps nothing else o
 
 from workers.plugins.loading import plugin_components
 from workers.plugins.problems import PluginProblem
+from workers.plugins.watch import failing
 
-__all__ = ["PluginProblem", "plugin_components"]
+__all__ = ["PluginProblem", "failing", "plugin_components"]

@@ -10,12 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workers.component import Component, Kind
+from workers.component import Component, Dataset, Kind
 from workers.declaration import declared_in
 from workers.plugins.checks import checked
 from workers.plugins.guard import light_imports_only
 from workers.plugins.places import Place, places
 from workers.plugins.problems import PluginFaultError, PluginProblem, told
+from workers.plugins.watch import watch
 
 Known = Mapping[Kind, Mapping[str, Component]]
 
@@ -55,7 +56,7 @@ def loaded(place: Place) -> Iterator[Component | PluginProblem]:
             with light_imports_only():
                 component = checked(declared, place.kind)
             type(component).origin, type(component).digest = place.name, digest_of(declared)
-            yield component
+            yield watch(component) if isinstance(component, Dataset) else component
         except (Exception, SystemExit) as error:
             yield PluginProblem(place.name, told(error))
 

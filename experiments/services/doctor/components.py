@@ -16,6 +16,7 @@ MEND = "See docs/plugins.md; a file is read anew when web server and workers sta
 
 def own_components() -> Iterator[Finding]:
     catalog = load_catalog()
+    catalog.ask_own_data()
     yield good(f"{sum(1 for _ in catalog)} components, {len(catalog.own_stamps)} of them the lab's own.")
     for problem, holders in told().items():
         yield error(f"{problem} ({', '.join(holders)})", MEND)

@@ -21,6 +21,48 @@ class {title}(Strategy):
         raise AssertionError("never built")
 """
 
+FRAGILE = """
+from pathlib import Path
+import numpy as np
+from workers.component import Arrays, Dataset, DatasetFacts
+
+SWITCH = Path("{switch}")
+
+def fail(what):
+    if SWITCH.exists() and what in SWITCH.read_text().split():
+        raise ValueError("the disk has gone")
+
+class Fragile(Dataset):
+    '''Works until it does not.'''
+    name = "fragile"
+    label = "Fragile"
+
+    def facts(self, params):
+        fail("facts")
+        return DatasetFacts((1, 2, 2), 2, 8, 4)
+
+    def load(self, params):
+        fail("load")
+        x, y = np.zeros((12, 1, 2, 2), np.float32), np.arange(12) % 2
+        return Arrays(x[:8], y[:8], x[8:], y[8:])
+
+    def checksum(self, params):
+        fail("checksum")
+        return "one"
+
+    def available(self, params):
+        fail("available")
+        return None
+
+    def editions(self):
+        fail("editions")
+        return [self.Params()]
+
+    def loads_at_once(self, params):
+        fail("loads_at_once")
+        return True
+"""
+
 
 def documented(folder: Path) -> list[str]:
     """Writes what the page shows below the folder; returns the files' names."""
