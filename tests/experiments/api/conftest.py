@@ -46,4 +46,24 @@ def everyone(
     clients = {"nobody": Client(), **{name: Client() for name in cast}}
     for name, who in cast.items():
         clients[name].force_login(who)
-    return clients | {"read token": program(owner, "read"), "write token": program(owner, "write")}
+    programs = {
+        "read token": program(owner, "read"),
+        "write token": program(owner, "write"),
+        "viewer's write token": program(viewer, "write"),
+        "stranger's write token": program(stranger, "write"),
+        "admin's write token": program(admin, "write"),
+        "admin's read token": program(admin, "read"),
+    }
+    return clients | programs | {"visitor": visitor(owner)}
+
+
+def visitor(owner: User) -> Client:
+    """Has opened a share link, has no account, and tries the link's secret as a token."""
+    from django.test import Client
+
+    from experiments.services.share_links import link_create
+
+    _, secret = link_create(owner=owner, query="study=1")
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+    client.get(f"/shared/{secret}")
+    return client

@@ -17,7 +17,8 @@ from experiments.models import SavedView, ShareLink, Study, User
 from tests.experiments import lab
 
 PEOPLE = ("nobody", "viewer", "stranger", "owner", "admin", "read token", "write token")
-"""The tokens are the owner's."""
+"""The tokens are the owner's. What a visitor with a share link and the tokens of others get follows from theirs."""
+READS = ("GET", "HEAD")
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,20 @@ def test_every_route_has_a_row() -> None:
 @pytest.mark.parametrize(("method", "path"), [key for key in ROUTES if key not in STREAMED])
 def test_everyone_gets_what_they_may(everyone: dict[str, Client], study: Study, method: str, path: str) -> None:
     row, run = ROUTES[method, path], lab.runs_in_order(study)[0].pk
-    got = {who: undone(everyone[who], method, path, row, study.pk, run) for who in PEOPLE}
-    assert got == dict(zip(PEOPLE, row.statuses, strict=True))
+    got = {who: undone(everyone[who], method, path, row, study.pk, run) for who in everyone}
+    assert got == expected(method, row)
+
+
+def expected(method: str, row: Row) -> dict[str, int]:
+    """A token may what its owner may, one that reads may no more than that, and a share link opens nothing here."""
+    known = dict(zip(PEOPLE, row.statuses, strict=True))
+    return known | {
+        "visitor": known["nobody"],
+        "viewer's write token": known["viewer"],
+        "stranger's write token": known["stranger"],
+        "admin's write token": known["admin"],
+        "admin's read token": known["admin"] if method in READS else 403,
+    }
 
 
 @pytest.mark.django_db(transaction=True)
@@ -129,8 +142,8 @@ def test_everyone_reads_what_streams_from_a_snapshot(everyone: dict[str, Client]
     for method, path in STREAMED:
         row = ROUTES[method, path]
         read = async_to_sync(read_to_its_end)
-        got = {who: read(sent(everyone[who], method, path, row, study.pk, run)) for who in PEOPLE}
-        assert got == dict(zip(PEOPLE, row.statuses, strict=True)), path
+        got = {who: read(sent(everyone[who], method, path, row, study.pk, run)) for who in everyone}
+        assert got == expected(method, row), path
 
 
 async def read_to_its_end(answer: Any) -> int:
@@ -145,6 +158,14 @@ def undone(client: Client, *request: Any) -> int:
         answer = sent(client, *request)
         transaction.set_rollback(True)
     return int(answer.status_code)
+
+
+def test_no_browser_writes_without_its_csrf_token(admin: User, study: Study) -> None:
+    browser, run = Client(enforce_csrf_checks=True), lab.runs_in_order(study)[0].pk
+    browser.force_login(admin)
+    writes = {key: row for key, row in ROUTES.items() if key[0] not in READS}
+    got = {key: undone(browser, *key, row, study.pk, run) for key, row in writes.items()}
+    assert got == dict.fromkeys(writes, 403)
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from experiments.api.urls import urlpatterns as api_patterns
 from experiments.models import Study, User, Worker
 from experiments.services.share_links import link_create
 from experiments.services.tokens import token_create
@@ -22,7 +23,7 @@ from experiments.views import accounts, actions, datasets, fleet, queue
 from tests.experiments import lab
 
 PEOPLE = ("nobody", "visitor", "viewer", "stranger", "owner", "admin")
-"""The visitor has opened a share link and has no account; the stranger is another member."""
+"""The visitor has opened a share link and has no account; the stranger is another member. Tokens open no page."""
 # What is refused may be noted too.
 WRITE = re.compile(r'^\s*(INSERT INTO|UPDATE|DELETE FROM) "?experiments_(?!auditentry)')
 
@@ -190,6 +191,8 @@ def got(client: Client, row: Row, names: dict[str, Any]) -> str:
 
 
 def test_every_address_has_a_row() -> None:
+    """Here, or in `api/test_contract.py` where it is a route."""
+    assert {str(pattern.pattern) for pattern in api_patterns} == {"healthz", "api/v1/", "api/<path:rest>"}
     known = [pattern.name for pattern in urlpatterns]
     wanted = {f"{name} {each}" for name in known for each in ACTIONS.get(name, ())}
     assert set(PAGES) == wanted | {name for name in known if name not in ACTIONS}
@@ -198,6 +201,41 @@ def test_every_address_has_a_row() -> None:
 def test_everyone_gets_what_they_may(everyone: dict[str, Client], names: dict[str, Any]) -> None:
     found = {name: " ".join(got(everyone[who], row, names) for who in PEOPLE) for name, row in PAGES.items()}
     assert found == {name: row.answers for name, row in PAGES.items()}
+
+
+def test_a_token_opens_no_page_and_presses_no_button(names: dict[str, Any], admin: User) -> None:
+    """Of an admin, with the scope write: it is for REST, which counts, limits and checks its requests."""
+    _, secret = token_create(owner=admin, name="Script", scope="write")
+    program = Client(headers={"Authorization": f"Bearer {secret}"})
+    found = {name: got(program, row, names) for name, row in PAGES.items()}
+    assert found == {name: row.answers.split()[0] for name, row in PAGES.items()}
+
+
+def test_no_button_works_from_another_site(names: dict[str, Any], admin: User) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(admin)
+    buttons = {name: row for name, row in PAGES.items() if row.method == "POST"}
+    assert {name: got(browser, row, names) for name, row in buttons.items()} == dict.fromkeys(buttons, "403")
+
+
+def test_no_button_is_pressed_by_following_a_link(everyone: dict[str, Client], names: dict[str, Any]) -> None:
+    links = {name: replace(row, method="GET") for name, row in PAGES.items() if row.method == "POST"}
+    assert {name: got(everyone["admin"], row, names) for name, row in links.items()} == dict.fromkeys(links, "405")
+
+
+@pytest.mark.parametrize(
+    ("path", "answers"),
+    [
+        ("/healthz", "200 200 200 200 200 200"),
+        ("/api/v1/openapi.json", "401 401 200 200 200 200"),
+        ("/api/v1/docs", "login login 200 200 200 200"),
+        ("/api/v1/", "404 404 404 404 404 404"),
+    ],
+)
+def test_what_is_beside_pages_and_routes_has_a_row_too(
+    everyone: dict[str, Client], names: dict[str, Any], path: str, answers: str, redis_url: str
+) -> None:
+    assert " ".join(got(everyone[who], Row("", path), names) for who in PEOPLE) == answers
 
 
 def test_a_password_is_never_in_a_page(everyone: dict[str, Client], names: dict[str, Any], owner: User) -> None:
