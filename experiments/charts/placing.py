@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from experiments.charts.labels import COMPONENTS, follows
 from experiments.charts.styles import HUES, Style, dash, in_order, name_of, strategy_hues
 
 Axes = Mapping[str, Mapping[str, str]]
@@ -26,6 +27,8 @@ class Placing:
     dash: str = ""
     row: str = ""
     column: str = ""
+    brief: bool = False
+    """Labels do not name plain fields that follow from what the colour tells."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,16 @@ class Placed:
 
 
 def placed(specs: Mapping[str, Mapping[str, Any]], axes: Axes, placing: Placing) -> dict[str, Placed]:
-    """An axis that gives the panel is told by the panel; every other one is told by the line's label."""
-    panel = [axis for axis in (placing.row, placing.column) if axis in axes]
-    lines = {axis: words for axis, words in axes.items() if axis not in panel}
+    """An axis that gives the panel, and what follows from it, is told by the panel; others by the line's label."""
+    panel = [axes[axis] for axis in (placing.row, placing.column) if axis in axes]
+    lines = {axis: words for axis, words in axes.items() if not decided(words, panel)}
     colour = placing.colour if placing.colour in lines else next(iter(lines), "")
+    if placing.brief and colour in lines:
+        lines = {
+            axis: words
+            for axis, words in lines.items()
+            if axis == colour or axis in COMPONENTS or not decided(words, [lines[colour]])
+        }
     hues, turns = hues_of(specs, lines, colour)
     dashes = dash_places(specs, lines, colour, placing.dash)
     return {
@@ -64,6 +73,11 @@ def placed(specs: Mapping[str, Mapping[str, Any]], axes: Axes, placing: Placing)
         )
         for cell, spec in specs.items()
     }
+
+
+def decided(words: Mapping[str, str], by: Sequence[Mapping[str, str]]) -> bool:
+    """Whether those axes together leave no choice of this one; nothing is decided by none."""
+    return bool(by) and follows(words, {cell: "\n".join(each[cell] for each in by) for cell in words})
 
 
 def uncrowded(axes: Axes, placing: Placing, lines: int) -> Placing:

@@ -72,7 +72,7 @@ def choices_of(query: QueryDict) -> Choices:
         metric=text(query, "metric") or "accuracy",
         x=X_AXES[one_of(query, "x", X_AXES, "round")],
         band=one_of(query, "band", ALL_BANDS, "std"),
-        placing=Placing(*(text(query, name) for name in ("colour", "dash", "row", "column"))),
+        placing=placing_of(query),
         drawing=drawing_of(query),
         wanted=wanted_of(query),
         across=tuple(texts(query, "across")),
@@ -101,6 +101,11 @@ def wanted_of(query: QueryDict) -> Wanted:
     kind: ValueKind = one_of(query, "value", KINDS, "final")
     at = tuple(dict.fromkeys(int(part) for part in text(query, "at").replace(",", " ").split() if is_whole(part)))
     return Wanted(kind, min(1000, max(1, whole(query, "last") or 5)), at[:12], decimal(query, "target"))
+
+
+def placing_of(query: QueryDict) -> Placing:
+    colour, dash, row, column = (text(query, name) for name in ("colour", "dash", "row", "column"))
+    return Placing(colour, dash, row, column, brief=query.get("brief") == "1")
 
 
 def drawing_of(query: QueryDict) -> Drawing:

@@ -20,6 +20,7 @@ from experiments.charts.compare_curves import (
     compare_curves_notes,
     compare_legend,
 )
+from experiments.charts.diamonds import NOTE, against_diamonds, curve_diamonds, told, with_diamonds
 from experiments.charts.drawing import drawing_notes
 from experiments.charts.heat import heat_description, heat_figure, heat_info, heat_table
 from experiments.charts.intervals import Sample
@@ -32,6 +33,7 @@ from experiments.charts.values import Wanted, compared_axis, value_label
 from experiments.compare.choices import Choices
 from experiments.compare.drawn import BARE, Drawn, nothing
 from experiments.compare.picked import Picked
+from experiments.compare.published import curve_marks, value_marks
 from experiments.compare.samples import Samples, gathered, one_column, run_values, samples_of
 from experiments.selectors.compare.curves import CurveStatistics, curves_of
 
@@ -59,14 +61,16 @@ def curves(picked: Picked, choices: Choices) -> Drawn:
         narrow=choices.narrow,
     )
     figure = compare_curves_figure(info, choices.drawing)
+    diamonds = curve_diamonds(info, places, curve_marks(picked, choices)) if info.curves else []
     notes = [
         compare_curves_notes(info, drawn=len(shown), cells=len(picked.cells)),
         drawing_notes(figure, choices.drawing),
+        NOTE if diamonds else "",
     ]
     return Drawn(
         f"{label.text} over {choices.x.plain}",
-        figure,
-        compare_curves_description(info),
+        with_diamonds(figure, diamonds),
+        compare_curves_description(info) + told(diamonds),
         lambda: curve_table(picked, info, points),
         " · ".join(note for note in notes if note),
         compare_legend(info, reached_words(picked, choices, places)),
@@ -129,12 +133,13 @@ def against(picked: Picked, choices: Choices) -> Drawn:
     samples = one_column(samples_of(picked, choices), choices.wanted)
     without = len(picked.cells) - len(specs)
     info = against_info(places, on_axis, samples, label, axis=field, band=choices.band, without=without)
+    diamonds = against_diamonds(info, places, on_axis, value_marks(picked, choices.metric, choices.wanted))
     return Drawn(
         f"{label.text} against {axis_title(field)}",
-        against_figure(info),
-        against_description(info),
+        with_diamonds(against_figure(info), diamonds),
+        against_description(info) + told(diamonds),
         lambda: against_table(info),
-        against_notes(info),
+        " · ".join(note for note in (against_notes(info), NOTE if diamonds else "") if note),
         against_legend(info),
         empty=missing_words(choices),
     )

@@ -63,6 +63,10 @@ def has_ratios(subject: Subject) -> bool:
     return RATIO in subject.picked.axes
 
 
+def overlaid(subject: Subject) -> bool:
+    return "strategy" in subject.picked.axes and bool(views.skewed(subject))
+
+
 def swapping(subject: Subject) -> bool:
     return any("h1" in strategy for strategy in subject.strategies)
 
@@ -93,6 +97,7 @@ def target_tables(subject: Subject) -> list[DisplayTable]:
 
 OFFERS: dict[Display, Offer] = {
     "curves": Offer(lambda subject: True, views=views.curves),
+    "overlays": Offer(overlaid, views=views.overlays),
     "rounds-table": Offer(steady, tables=tables.rounds_table),
     "stability-table": Offer(steady, tables=tables.stability_table),
     "final-table": Offer(varied, tables=tables.final_table),

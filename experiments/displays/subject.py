@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.http import QueryDict
 
 from experiments.charts.displays.reading_table import Seeds
+from experiments.charts.labels import COMPONENTS, follows
 from experiments.charts.placing import Placed
 from experiments.charts.values import compared_axis
 from experiments.compare.choices import choices_of
@@ -30,6 +32,8 @@ class Subject:
     study: Study
     target: float = TARGET
     at: tuple[int, ...] = ()
+    narrow: bool = False
+    """Drawn on a small screen."""
 
     @cached_property
     def picked(self) -> Picked:
@@ -37,7 +41,18 @@ class Subject:
 
     @cached_property
     def places(self) -> dict[str, Placed]:
-        return self.picked.places(choices_of(QueryDict()))
+        return replace(self.picked, axes=self.told).places(choices_of(QueryDict()))
+
+    @cached_property
+    def told(self) -> dict[str, Mapping[str, str]]:
+        """What tells cells apart: without plain fields that one component decides, such as a reference's epochs."""
+        axes = self.picked.axes
+        components = [words for axis, words in axes.items() if axis in COMPONENTS]
+        return {
+            axis: words
+            for axis, words in axes.items()
+            if axis in COMPONENTS or not any(follows(words, each) for each in components)
+        }
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -70,7 +85,9 @@ class Subject:
         }
 
 
-def subject_of(study: Study, preset: Preset | None = None, *, target: float | None = None) -> Subject:
+def subject_of(
+    study: Study, preset: Preset | None = None, *, target: float | None = None, narrow: bool = False
+) -> Subject:
     """With what the preset sets, where there is one; a target that is given counts first."""
     own = preset.target if preset else None
-    return Subject(study, target or own or TARGET, tuple(preset.table_rounds) if preset else ())
+    return Subject(study, target or own or TARGET, tuple(preset.table_rounds) if preset else (), narrow)

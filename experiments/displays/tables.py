@@ -30,6 +30,7 @@ def rounds_table(subject: Subject) -> list[DisplayTable]:
         subject.picked.axes,
         BEST_COLUMNS,
         compared=subject.compared,
+        told=subject.told,
     )
     return [pivoted(subject, [("value", "at"), ("at", rounds)], across=""), best]
 
@@ -37,7 +38,8 @@ def rounds_table(subject: Subject) -> list[DisplayTable]:
 def stability_table(subject: Subject) -> list[DisplayTable]:
     columns, curves = stability_columns(subject.rounds), subject.curves("accuracy")
     title = "Accuracy: its best, and how steady it is"
-    return [reading_table(title, curves, subject.picked.axes, columns, compared=subject.compared)]
+    axes, told = subject.picked.axes, subject.told
+    return [reading_table(title, curves, axes, columns, compared=subject.compared, told=told)]
 
 
 def final_table(subject: Subject) -> list[DisplayTable]:
@@ -50,7 +52,7 @@ def rounds_to_target(subject: Subject) -> list[DisplayTable]:
 
 def convergence(subject: Subject) -> list[DisplayTable]:
     curves = subject.curves("accuracy", DETECTORS, *BYTES)
-    return [convergence_table(curves, subject.picked.axes, compared=subject.compared)]
+    return [convergence_table(curves, subject.told, compared=subject.compared)]
 
 
 def groups(subject: Subject) -> list[DisplayTable]:

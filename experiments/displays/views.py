@@ -10,6 +10,7 @@ from experiments.compare.overview import DRAWN
 from experiments.displays.subject import Subject
 
 RATIO = "hybrid.ratio"
+SKEWS = ("label-dirichlet", "classes-per-client", "shards")
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,16 @@ def curves(subject: Subject) -> list[CompareView]:
 
 
 def placing(subject: Subject) -> list[tuple[str, str]]:
-    """Ratios by colour, methods side by side, as the study of hybrid sharing drew them."""
-    if RATIO not in subject.picked.axes:
-        return []
-    method = [("column", "hybrid.method")] if "hybrid.method" in subject.picked.axes else []
-    return [("colour", RATIO), *method]
+    """Ratios by colour and methods side by side, as the study of hybrid sharing drew them; otherwise data sets are."""
+    axes = subject.picked.axes
+    if RATIO in axes:
+        return [("colour", RATIO), *([("column", "hybrid.method")] if "hybrid.method" in axes else [])]
+    return [*brief(subject), *([("column", "dataset")] if "dataset" in axes and len(axes) > 1 else [])]
+
+
+def brief(subject: Subject) -> list[tuple[str, str]]:
+    """Short labels where a component decides what else differs, as a centralised reference does."""
+    return [("brief", "1")] if len(subject.told) < len(subject.picked.axes) else []
 
 
 def split(subject: Subject, title: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -48,6 +54,22 @@ def split(subject: Subject, title: str) -> list[tuple[str, list[tuple[str, str]]
     return [(f"{title}, {axis_title(axis)} {word}", [("only", f"{axis}:{word}")]) for word in axes[axis]]
 
 
+def overlays(subject: Subject) -> list[CompareView]:
+    """Strategies over each other where clients' labels are skewed, a panel for each data set."""
+    axes = subject.picked.axes
+    chosen = [("only", f"partition:{word}") for word in skewed(subject)]
+    column = next((axis for axis in ("dataset", "model", "partition") if axis in axes), "-")
+    placed = [*brief(subject), ("colour", "strategy"), ("column", column)]
+    return [CompareView("Strategies where labels are skewed", "curves", query(subject, *placed, *chosen))]
+
+
+def skewed(subject: Subject) -> list[str]:
+    """The words of partitions that skew labels, where there are others too."""
+    words = subject.picked.axes.get("partition", {})
+    found = [words[cell] for cell, spec in subject.picked.specs.items() if words and spec["partition"]["name"] in SKEWS]
+    return list(dict.fromkeys(found))
+
+
 def against_ratio(subject: Subject) -> list[CompareView]:
     chosen = query(subject, ("against", RATIO))
     return [CompareView("Final accuracy against hybrid ratio", "against", chosen)]
@@ -55,7 +77,7 @@ def against_ratio(subject: Subject) -> list[CompareView]:
 
 def ratio_to_target(subject: Subject) -> list[CompareView]:
     chosen = query(subject, ("against", RATIO), *to_target(subject))
-    return [CompareView(f"Rounds to {subject.target:.0%} against hybrid ratio", "against", chosen)]
+    return [CompareView(f"Rounds to {100 * subject.target:g} % against hybrid ratio", "against", chosen)]
 
 
 def to_target(subject: Subject) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent
 ScaleName = Literal["quick", "full"]
 Display = Literal[
     "curves",
+    "overlays",
     "rounds-table",
     "stability-table",
     "final-table",

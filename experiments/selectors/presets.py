@@ -9,7 +9,7 @@ from django.db import connection
 
 from experiments.models import Run, RunState, Study
 from experiments.presets.comparison import MeasuredCell, Row, compare
-from experiments.presets.preset import OneRun, Preset
+from experiments.presets.preset import OneRun, Preset, presets
 from experiments.presets.readings import Curves
 from experiments.presets.savings import BYTES, DETECTORS
 from experiments.services.data_here import not_here
@@ -29,9 +29,16 @@ def launches_of(preset: Preset) -> list[Study]:
     return list(found.order_by("-pk"))
 
 
+def preset_of(study: Study) -> Preset | None:
+    """The preset that it was launched from, or that one of its tags names."""
+    names = [study.origin.partition(":")[0], *study.tags]
+    return next((presets()[name] for name in names if name in presets()), None)
+
+
 def full_specs(preset: Preset) -> list[dict[str, Any]]:
     """One resolved spec for each cell of the full scale, as far as the data here can fill it."""
-    runs = expand(blocks).runs if (blocks := launchable(preset, "full").blocks) else ()
+    blocks = [{**block, "seeds": 1} for block in launchable(preset, "full").blocks]
+    runs = expand(blocks).runs if blocks else ()
     return [spec.model_dump(mode="json") for spec in {run.cell: run.spec for run in runs}.values()]
 
 

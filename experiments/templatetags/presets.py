@@ -8,6 +8,7 @@ from math import ceil
 from django import template
 
 from experiments.services.studies import Plan
+from experiments.templatetags.runs import size
 from experiments.templatetags.tributary import duration
 
 register = template.Library()
@@ -16,7 +17,7 @@ register = template.Library()
 @register.filter
 def estimate_text(plan: Plan) -> str:
     """Time and traffic in one line; a guess says that it is one."""
-    bytes_text = f"{plan.bytes / 1e6:,.1f} MB would cross the network in a real deployment."
+    bytes_text = f"{size(plan.bytes)} would cross the network in a real deployment."
     if plan.runs == plan.reused:
         return f"Nothing to compute. {bytes_text}"
     found = plan.estimate

@@ -15,30 +15,34 @@ from experiments.displays.charts import CHARTS
 from experiments.displays.offered import shown_for
 from experiments.displays.subject import Subject, subject_of
 from experiments.models import Study
-from experiments.presets.preset import Preset, presets
+from experiments.presets.preset import Preset
+from experiments.selectors.presets import preset_of
 from experiments.views.compare.downloads import file
+from experiments.views.portraits import federations
+
+MOST_PICTURES = 10
+"""More federations than this are chosen one at a time from a list."""
 
 
 @gzip_page
 def study_displays(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(Study.objects.select_related("owner"), pk=pk)
-    return render(request, "pages/displays.html", {"study": study, **displays_context(request, study, origin(study))})
+    return render(
+        request, "pages/displays.html", {"study": study, **displays_context(request, study, preset_of(study))}
+    )
 
 
 def displays_context(request: HttpRequest, study: Study, preset: Preset | None, *, own: bool = False) -> dict[str, Any]:
     """`own`: only the preset's displays; otherwise all that fit."""
     subject = subject_of(study, preset, target=target_in(request))
+    displays = shown_for(subject, preset.displays) if preset and own else shown_for(subject)
+    names = federations(study.blocks) if any(display.holdings for display in displays) else []
     return {
-        "displays": shown_for(subject, preset.displays) if preset and own else shown_for(subject),
+        "displays": displays,
+        "federations": names if len(names) <= MOST_PICTURES else [""],
         "display_base": reverse("displays", args=[study.pk]),
         "target": f"{100 * subject.target:g}",
     }
-
-
-def origin(study: Study) -> Preset | None:
-    """The preset that it was launched from, or that one of its tags names."""
-    names = [study.origin.partition(":")[0], *study.tags]
-    return next((presets()[name] for name in names if name in presets()), None)
 
 
 def target_in(request: HttpRequest) -> float | None:
@@ -48,7 +52,7 @@ def target_in(request: HttpRequest) -> float | None:
 
 @gzip_page
 def display_chart(request: HttpRequest, pk: int, name: str) -> JsonResponse:
-    return JsonResponse(CHARTS[known(name)](found(pk)).answer())
+    return JsonResponse(CHARTS[known(name)](found(pk, narrow=request.GET.get("narrow") == "1")).answer())
 
 
 def display_csv(request: HttpRequest, pk: int, name: str) -> HttpResponse:
@@ -61,5 +65,5 @@ def known(name: str) -> str:
     return name
 
 
-def found(pk: int) -> Subject:
-    return subject_of(get_object_or_404(Study, pk=pk))
+def found(pk: int, *, narrow: bool = False) -> Subject:
+    return subject_of(get_object_or_404(Study, pk=pk), narrow=narrow)

@@ -72,6 +72,12 @@ def answer(specs: Sequence[RunSpec], chosen: Any) -> JsonResponse:
         return JsonResponse({**options, "problem": str(error)})
 
 
+def federations(blocks: Any) -> list[str]:
+    """The names of the different federations, as `of` takes them."""
+    specs = choices(blocks)
+    return titles(specs, telling_axes(specs))
+
+
 def drawn(spec: RunSpec) -> dict[str, Any]:
     if load_catalog().datasets[spec.dataset.name].available(spec.dataset):
         raise ConflictError(not_here(spec.dataset.name))

@@ -49,7 +49,7 @@ class Portrait {
   }
 
   request() {
-    const of = this.picker.value;
+    const of = this.panel.dataset.of ?? this.picker.value;
     if (!this.posts) return fetch(`${this.panel.dataset.portrait}${of ? `?of=${encodeURIComponent(of)}` : ""}`);
     const token = document.querySelector("meta[name=csrf-token]").content;
     return fetch(this.panel.dataset.portrait, {
@@ -80,7 +80,7 @@ class Portrait {
 
   show(answer) {
     this.answer = answer;
-    this.picker.show(answer);
+    if (!this.panel.dataset.of) this.picker.show(answer);
     this.drawing.hidden = !answer.figure;
     if (!answer.figure) { this.say([answer.problem], "plain"); return; }
     this.say(answer.warnings);

@@ -13,6 +13,8 @@ from experiments.charts.tables import Table
 
 BAR, FRAME = 26, 80
 MOST = 60
+WIDE, NARROW = 44, 18
+LINE = 15
 
 
 @dataclass(frozen=True)
@@ -70,20 +72,42 @@ def bar_of(name: str, sample: Sample, label: MetricLabel) -> Bar:
     return Bar(name, (sample.mean or 0.0) * label.scale, std, sample.n)
 
 
-def bars_figure(info: BarsInfo) -> dict[str, Any]:
+def bars_figure(info: BarsInfo, *, narrow: bool = False) -> dict[str, Any]:
     """Lying, so that long names can be read; the first at the top."""
     stacked = len(info.parts) > 1
+    names = {name: broken(name, NARROW if narrow else WIDE) for name in info.names}
+    lines = max((text.count("<br>") + 1 for text in names.values()), default=1)
     return {
         "data": [trace for part in info.parts for trace in bar_traces(part, info, stacked)],
         "layout": {
             "barmode": "stack",
             "hovermode": "closest",
-            "height": BAR * len(info.names) + FRAME,
+            "height": max(BAR, LINE * lines + 6) * len(names) + FRAME,
             "bargap": 0.3,
             "xaxis": {"title": {"text": info.label.axis}, "rangemode": "tozero"},
-            "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": info.names[::-1], "ticks": ""},
+            "yaxis": {
+                "type": "category",
+                "categoryorder": "array",
+                "categoryarray": info.names[::-1],
+                "tickmode": "array",
+                "tickvals": list(names),
+                "ticktext": list(names.values()),
+                "ticks": "",
+            },
         },
     }
+
+
+def broken(name: str, width: int) -> str:
+    """In lines of about that many letters, broken between its parts."""
+    lines = [""]
+    for part in name.split(" · "):
+        joined = f"{lines[-1]} · {part}" if lines[-1] else part
+        if lines[-1] and len(joined) > width:
+            lines.append(part)
+        else:
+            lines[-1] = joined
+    return "<br>".join(lines)
 
 
 def bar_traces(part: BarPart, info: BarsInfo, stacked: bool) -> list[dict[str, Any]]:

@@ -41,9 +41,20 @@ def fields(found: Mapping[str, Any]) -> tuple[Field, ...]:
     return (*(Field(text(each)) for each in told), Field(text(found.get("eps"))))
 
 
+def spans(numbers: Sequence[int]) -> str:
+    """Neighbours together, as from 0 to 19."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in found)
+
+
 def members_table(groupings: Sequence[Grouping]) -> DisplayTable:
     rows = tuple(
-        ((each.label, str(each.seed), str(place)), (Field(text(group["members"])), Field(text(group["classes"]))))
+        ((each.label, str(each.seed), str(place)), (Field(spans(group["members"])), Field(text(group["classes"]))))
         for each in groupings
         for place, group in enumerate(each.found["groups"], start=1)
     )

@@ -51,9 +51,19 @@ BEST_COLUMNS = (
 
 
 def reading_table(
-    title: str, cells: Mapping[str, Seeds], axes: Axes, columns: Sequence[Column], *, compared: str
+    title: str,
+    cells: Mapping[str, Seeds],
+    axes: Axes,
+    columns: Sequence[Column],
+    *,
+    compared: str,
+    told: Axes | None = None,
 ) -> DisplayTable:
-    """A row for each cell with finished runs; only cells that agree in all but the compared axis are rivals."""
+    """A row for each cell with finished runs; only cells that agree in all but the compared axis are rivals.
+
+    `told` are the axes that are told in words, where those are fewer.
+    """
+    told = axes if told is None else told
     cells = {cell: seeds for cell, seeds in cells.items() if seeds}
     samples = [{cell: sample_of(column.reading, seeds) for cell, seeds in cells.items()} for column in columns]
     groups = rivals(list(cells), axes, compared)
@@ -63,7 +73,7 @@ def reading_table(
     ]
     rows = tuple(
         (
-            words_of(cell, axes, compared),
+            words_of(cell, told, compared),
             tuple(
                 Field(shown(own[cell], column.label), best.get(cell, ""), notes(own[cell]))
                 for column, own, best in zip(columns, samples, standing, strict=True)
@@ -71,7 +81,7 @@ def reading_table(
         )
         for cell in cells
     )
-    return DisplayTable(title, heads_of(axes, compared), tuple(each.label.axis for each in columns), rows, CAPTION)
+    return DisplayTable(title, heads_of(told, compared), tuple(each.label.axis for each in columns), rows, CAPTION)
 
 
 CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"

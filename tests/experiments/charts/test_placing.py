@@ -34,6 +34,27 @@ def test_a_panel_tells_its_axis_and_the_label_does_not() -> None:
     assert found["scaffold/shards/5"].whole_label == "scaffold · shards"
 
 
+def test_a_panel_tells_what_follows_from_its_axis_too() -> None:
+    specs = cells("fedavg/iid/20", "fedavg/shards/40", "scaffold/iid/20", "scaffold/shards/40")
+    found = placed(specs, axis_values(specs), Placing(column="partition"))
+    assert [(place.style.label, place.style.dash) for place in found.values()] == [
+        ("fedavg", "solid"),
+        ("fedavg", "solid"),
+        ("scaffold", "solid"),
+        ("scaffold", "solid"),
+    ]
+
+
+def test_brief_labels_leave_out_what_the_colour_decides() -> None:
+    specs = cells("fedavg/shards/10", "fedprox/shards/10", "centralised/iid/1")
+    labels = {
+        brief: [place.style.label for place in placed(specs, axis_values(specs), Placing(brief=brief)).values()]
+        for brief in (False, True)
+    }
+    assert labels[False][2] == "centralised · iid · clients 1"
+    assert labels[True] == ["fedavg · shards", "fedprox · shards", "centralised · iid"]
+
+
 def test_colour_can_be_any_axis() -> None:
     found = placed(FOUR, axis_values(FOUR), Placing(colour="partition", row="strategy"))
     assert found["scaffold/shards/5"] == Placed(Style("shards", 1, "solid"), "scaffold", "", "shards")

@@ -47,7 +47,7 @@ def test_a_dry_run_counts_only(file: Path, admin: User) -> None:
     counted, estimated = output("launch", file, "--dry-run").splitlines()
     assert counted == "4 runs in 2 cells, 0 of them exist already."
     assert re.fullmatch(
-        r"About .+ to .+ on one worker \(calibrated\)\. 2\.4 MB would cross the network in a real deployment\.",
+        r"About .+ to .+ on one worker \(calibrated\)\. 2\.41 MB would cross the network in a real deployment\.",
         estimated,
     )
     assert not Study.objects.exists()

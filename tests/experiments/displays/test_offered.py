@@ -7,7 +7,8 @@ from experiments.displays.offered import shown_for
 from experiments.displays.subject import Subject, subject_of
 from experiments.models import User
 from experiments.presets.preset import presets
-from tests.experiments.lab import launched, record, runs_in_order
+from experiments.services.studies import study_launch
+from tests.experiments.lab import BLOCK, launched, record, runs_in_order
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +48,28 @@ def test_ratios_are_drawn_against_the_ratio(owner: User) -> None:
     assert "value=rounds&target=90" in found["rounds-to-target"].views[0].query
     assert found["rounds-to-target"].tables == []
     assert "rounds-table" not in found
+
+
+def test_strategies_lie_over_each_other_where_labels_are_skewed(owner: User) -> None:
+    study = launched(owner, seeds=1, partition=[{"name": "iid"}, {"name": "shards"}])
+    for run in runs_in_order(study):
+        record(run, {"accuracy": [0.1, 0.5]})
+    found = {each.name: each for each in shown_for(subject_of(study))}
+    assert "colour=strategy&column=partition&only=partition%3Ashards" in found["overlays"].views[0].query
+
+    alike = launched(owner, seeds=1, name="All alike", partition={"name": "shards"})
+    assert "overlays" not in names(subject_of(alike))
+
+
+def test_what_a_component_decides_is_not_told_again(owner: User) -> None:
+    block = {**BLOCK, "seeds": 1, "strategy": {"name": "fedavg"}, "clients": 4}
+    reference = {**BLOCK, "seeds": 1, "strategy": {"name": "centralised"}, "rounds": 5}
+    study = study_launch(owner=owner, name="With a reference", blocks=[block, reference], requires="gpu")
+    subject = subject_of(study)
+
+    assert list(subject.picked.axes) == ["strategy", "rounds", "clients"]
+    assert list(subject.told) == ["strategy"]
+    assert [place.style.label for place in subject.places.values()] == ["fedavg", "centralised"]
 
 
 def test_swaps_are_marked(owner: User) -> None:

@@ -26,12 +26,12 @@ def lab(live_platform: LivePlatform, real_data: None) -> LivePlatform:
 @pytest.mark.parametrize(
     ("name", "runs", "compared", "displays"),
     [
-        ("athena-fl-2023", 6, 1, ["detectors", "curves", "final-bars", "sizes", "traffic", "groups"]),
-        ("bozorgzad-2024", 10, 5, ["curves", "swap-moments", "traffic", "rounds-to-target"]),
+        ("athena-fl-2023", 9, 7, ["detectors", "curves", "final-bars", "traffic", "sizes", "groups"]),
+        ("bozorgzad-2024", 13, 5, ["curves", "swap-moments", "traffic", "rounds-to-target"]),
         ("iaisy-2024", 6, 5, ["curves", "against-ratio", "rounds-to-target"]),
-        ("mazarakis-2023", 8, 4, ["stability-table", "curves"]),
-        ("niid-bench", 8, 0, ["final-table", "curves", "holdings"]),
-        ("tagarakis-2023", 8, 8, ["rounds-table", "curves", "holdings"]),
+        ("mazarakis-2023", 8, 4, ["stability-table", "overlays", "curves"]),
+        ("niid-bench", 28, 0, ["final-table", "curves", "holdings"]),
+        ("tagarakis-2023", 8, 24, ["rounds-table", "curves", "holdings"]),
     ],
 )
 def test_its_quick_scale_runs_and_is_compared(

@@ -52,6 +52,16 @@ def test_parts_are_stacked_and_those_that_never_were_are_left_out() -> None:
     assert bars_description(info) == "Traffic, MB. Upload of fedavg · iid: 3.00; Download of fedavg · iid: 5.00."
 
 
+def test_long_names_are_broken_between_their_parts() -> None:
+    name = "athena · logistic · classes-per-client · k 5"
+    info = bars_info({"a": Placed(Style(name, 0, "solid"), "", "")}, {"a": Sample({0: 0.5})}, metric_label("accuracy"))
+    wide, narrow = (bars_figure(info, narrow=narrow)["layout"] for narrow in (False, True))
+
+    assert wide["yaxis"]["ticktext"] == [name]
+    assert narrow["yaxis"]["ticktext"] == ["athena · logistic<br>classes-per-client<br>k 5"]
+    assert (wide["height"], narrow["height"]) == (26 + 80, 3 * 15 + 6 + 80)
+
+
 def test_nothing_measured_is_said() -> None:
     info = bars_info(PLACES, {}, MEGABYTES)
     assert info.parts == ()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.charts.displays.convergence import convergence_table
-from experiments.charts.displays.groups import Grouping, groups_in, groups_table, members_table
+from experiments.charts.displays.groups import Grouping, groups_in, groups_table, members_table, spans
 from experiments.charts.displays.sizes import sizes_info
 from experiments.charts.displays.table import Field
 from workers.spec import parse_run
@@ -24,6 +24,7 @@ def test_groups_are_told_with_their_sizes() -> None:
     assert table.rows == ((("athena", "3"), tuple(map(Field, ("2", "2, 1", "1", "2", "1", "0.25")))),)
     members = members_table([Grouping("athena", 3, FOUND)])
     assert members.rows[1] == (("athena", "3", "2"), (Field("1"), Field("2")))
+    assert spans([3, 0, 1, 2, 7, 9, 10]) == "0–3, 7, 9–10"
 
 
 def test_detectors_count_once_for_each_class() -> None:

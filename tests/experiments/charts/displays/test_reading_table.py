@@ -42,6 +42,15 @@ def test_the_steadier_one_has_the_smaller_variance() -> None:
     )
 
 
+def test_fields_that_need_no_words_still_part_rivals() -> None:
+    axes = {**AXES, "rounds": {"a": "rounds 5", "b": "rounds 8"}}
+    cells = {"a": seeds({1: 0.5}), "b": seeds({1: 0.6})}
+    table = reading_table("Best", cells, axes, BEST_COLUMNS, compared="strategy", told=AXES)
+
+    assert table.heads == ("partition", "strategy")
+    assert [field.standing for _, fields in table.rows for field in fields] == ["", "", "", ""]
+
+
 def test_a_hundred_rounds_are_looked_at_as_the_study_did() -> None:
     assert stability_columns(100)[1].reading == Over(take="mean", first=16, last=100)
     assert stability_columns(500)[1].reading == Over(take="mean", first=16, last=100)
