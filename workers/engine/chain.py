@@ -2,17 +2,24 @@
 
 For small models autograd's bookkeeping costs several times the arithmetic. The result is the same to rounding.
 Values between layers have a column for each sample, [clients, values, samples]: that form multiplies fastest.
+
+A whole step is one call of TorchScript: threads that each train a stack would otherwise queue for Python's lock
+after every single operation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import torch
 from torch import nn
 
-Chain = tuple[bool, ...]
+Chain = list[bool]
 """For each linear layer whether a ReLU follows it."""
+Gradients = tuple[torch.Tensor, list[torch.Tensor]]
 
 
 def chain_of(module: nn.Module) -> Chain | None:
@@ -28,75 +35,119 @@ def chain_of(module: nn.Module) -> Chain | None:
             followed[-1] = True
         else:
             return None
-    return tuple(followed) if followed and not followed[-1] else None
+    return followed if followed and not followed[-1] else None
 
 
 def chain_gradients(
-    chain: Chain, params: Sequence[torch.Tensor], x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None
-) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    chain: Chain, params: list[torch.Tensor], x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None
+) -> Gradients:
     """Mean cross-entropy per client and its gradients; `params` are weight, bias, weight, bias, ..., each stacked."""
-    inputs, logits = forward(chain, params, x.flatten(2))
-    losses, error = cross_entropy(logits, y, weights)
-    grads: list[torch.Tensor] = []
-    for layer, each in backward(chain, params, inputs, error):
-        grads[:0] = [torch.bmm(each, inputs[layer].transpose(1, 2)), each.sum(2)]
-    return losses, grads
+    found: Gradients = on(x.device, gradients)(chain, params, x.flatten(2), y, weights)
+    return found
 
 
 def chain_descend(
     chain: Chain,
-    params: Sequence[torch.Tensor],
-    x: torch.Tensor,
+    params: list[torch.Tensor],
+    samples: torch.Tensor,
+    index: torch.Tensor,
     y: torch.Tensor,
     weights: torch.Tensor | None,
     lr: float,
 ) -> torch.Tensor:
-    """One step of plain gradient descent, in place; the gradients themselves are never written down."""
-    inputs, logits = forward(chain, params, x.flatten(2))
-    losses, error = cross_entropy(logits, y, weights, scale=-lr)
-    for layer, each in backward(chain, params, inputs, error):
-        params[2 * layer].baddbmm_(each, inputs[layer].transpose(1, 2))
-        params[2 * layer + 1].add_(each.sum(2))
+    """One step of plain gradient descent on the samples at `index`, in place; gradients are never written down."""
+    losses: torch.Tensor = on(samples.device, descend)(chain, params, samples, index, y, weights, lr)
     return losses
 
 
-def forward(chain: Chain, params: Sequence[torch.Tensor], x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
+def on(device: torch.device, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A GPU has one thread and nobody to queue behind, and an error such as too little memory keeps its type."""
+    return scripted(function) if device.type == "cpu" else function
+
+
+@cache
+def scripted(function: Callable[..., Any]) -> Callable[..., Any]:
+    with warnings.catch_warnings():
+        # TorchScript has had its last new feature, but has no successor that needs no compiler.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        compiled: Callable[..., Any] = torch.jit.script(function)
+    return compiled
+
+
+# From here on only what TorchScript understands.
+
+
+def gradients(
+    chain: list[bool],
+    params: list[torch.Tensor],
+    x: torch.Tensor,
+    y: torch.Tensor,
+    weights: torch.Tensor | None,
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    inputs, logits = forward(chain, params, x)
+    losses, error = cross_entropy(logits, y, weights, 1.0)
+    errors = backward(chain, params, inputs, error)
+    grads: list[torch.Tensor] = []
+    for layer in range(len(chain)):
+        grads.append(torch.bmm(errors[layer], inputs[layer].transpose(1, 2)))
+        grads.append(errors[layer].sum(2))
+    return losses, grads
+
+
+def descend(
+    chain: list[bool],
+    params: list[torch.Tensor],
+    samples: torch.Tensor,
+    index: torch.Tensor,
+    y: torch.Tensor,
+    weights: torch.Tensor | None,
+    lr: float,
+) -> torch.Tensor:
+    x = samples.index_select(0, index.reshape(-1)).view([index.shape[0], index.shape[1], -1])
+    inputs, logits = forward(chain, params, x)
+    losses, error = cross_entropy(logits, y, weights, -lr)
+    errors = backward(chain, params, inputs, error)
+    for layer in range(len(chain)):
+        params[2 * layer].baddbmm_(errors[layer], inputs[layer].transpose(1, 2))
+        params[2 * layer + 1].add_(errors[layer].sum(2))
+    return losses
+
+
+def forward(chain: list[bool], params: list[torch.Tensor], x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
     """What goes into each layer, and what comes out of the last."""
     values = x.transpose(1, 2)
-    inputs = []
-    for layer, followed in enumerate(chain):
+    inputs: list[torch.Tensor] = []
+    for layer in range(len(chain)):
         inputs.append(values)
         values = torch.baddbmm(params[2 * layer + 1].unsqueeze(2), params[2 * layer], values)
-        if followed:
+        if chain[layer]:
             values = values.relu_()
     return inputs, values
 
 
 def backward(
-    chain: Chain, params: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], error: torch.Tensor
-) -> Iterator[tuple[int, torch.Tensor]]:
-    """Each layer, the last one first, with the derivative by what came out of it; the layer may then be changed."""
-    for layer in reversed(range(len(chain))):
-        above = error
-        if layer:
-            error = torch.bmm(params[2 * layer].transpose(1, 2), above)
-            if chain[layer - 1]:
-                error = torch.ops.aten.threshold_backward(error, inputs[layer], 0)
-        yield layer, above
+    chain: list[bool], params: list[torch.Tensor], inputs: list[torch.Tensor], error: torch.Tensor
+) -> list[torch.Tensor]:
+    """The derivative by what came out of each layer."""
+    errors = [error]
+    for behind in range(len(chain) - 1):
+        layer = len(chain) - 1 - behind
+        below = torch.bmm(params[2 * layer].transpose(1, 2), errors[0])
+        if chain[layer - 1]:
+            below = torch.ops.aten.threshold_backward(below, inputs[layer], 0.0)
+        errors.insert(0, below)
+    return errors
 
 
 def cross_entropy(
-    logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None, scale: float = 1.0
+    logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None, scale: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss per client and `scale` times its derivative: (softmax - one-hot), weighted per sample."""
     logs = torch.log_softmax(logits, 1)
     labels = y.unsqueeze(1)
     each = logs.gather(1, labels)
-    error = logs.exp_()
-    error.scatter_(1, labels, -1, reduce="add")
+    error = logs.exp_().scatter_(1, labels, -1.0, reduce="add")
     if weights is None:
-        error *= scale / y.shape[1]
-        return each.mean((1, 2)).neg_(), error
+        return each.mean([1, 2]).neg_(), error.mul_(scale / y.shape[1])
     shares = weights.unsqueeze(1)
-    error *= shares * scale
-    return (each * shares).sum((1, 2)).neg_(), error
+    return (each * shares).sum([1, 2]).neg_(), error.mul_(shares * scale)

@@ -101,7 +101,7 @@ def stacked_gradients(
     have a backward pass of their own, without the bookkeeping that costs more than they do.
     """
     if network.chain is not None:
-        return chain_gradients(network.chain, params, x, y, weights)
+        return chain_gradients(network.chain, list(params), x, y, weights)
     leaves = [param.detach().requires_grad_() for param in params]
     logits = network.stacked(dict(zip(network.parameters, leaves, strict=True)), buffers, x)
     each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
@@ -111,15 +111,16 @@ def stacked_gradients(
 
 def stacked_descent(
     network: Network,
-    params: Sequence[torch.Tensor],
-    x: torch.Tensor,
+    params: list[torch.Tensor],
+    samples: torch.Tensor,
+    index: torch.Tensor,
     y: torch.Tensor,
     weights: torch.Tensor | None,
     lr: float,
 ) -> torch.Tensor:
     """A plain gradient step of a stack in place, and the losses before it: for chains of linear layers only."""
     assert network.chain is not None
-    return chain_descend(network.chain, params, x, y, weights, lr)
+    return chain_descend(network.chain, params, samples, index, y, weights, lr)
 
 
 def takes_channels_last(module: nn.Module) -> bool:

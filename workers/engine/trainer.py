@@ -35,9 +35,11 @@ class Samples:
     y: torch.Tensor
 
     def take(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        flat = index.reshape(-1)
-        x, y = self.x.index_select(0, flat), self.y.index_select(0, flat)
-        return x.view(*index.shape, *self.x.shape[1:]), y.view(index.shape)
+        x = self.x.index_select(0, index.reshape(-1))
+        return x.view(*index.shape, *self.x.shape[1:]), self.labels(index)
+
+    def labels(self, index: torch.Tensor) -> torch.Tensor:
+        return self.y.index_select(0, index.reshape(-1)).view(index.shape)
 
 
 @dataclass(frozen=True)
@@ -228,12 +230,13 @@ class Trainer:
         """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
         rows = batch.rows
         own = params if len(batch.index) == len(work.clients) else [param[rows] for param in params]
-        x, y = self.samples.take(batch.index)
-        y = self.rule.targets(work, rows, y)
         if self.descends:
-            losses = stacked_descent(self.network, own, x, y, batch.weights, self.optimizer.lr)
+            y = self.rule.targets(work, rows, self.samples.labels(batch.index))
+            losses = stacked_descent(
+                self.network, own, self.samples.x, batch.index, y, batch.weights, self.optimizer.lr
+            )
         else:
-            losses = self.optimized(work, own, state, batch, x, y)
+            losses = self.optimized(work, own, state, batch)
         if not isinstance(rows, slice):
             put_back(params, own, rows)
         return losses
@@ -245,10 +248,10 @@ class Trainer:
         stacked = self.gradients is stacked_gradients and self.network.chain is not None
         return stacked and self.optimizer.plain and not watched
 
-    def optimized(
-        self, work: LocalWork, own: list[torch.Tensor], state: State, batch: Batch, x: torch.Tensor, y: torch.Tensor
-    ) -> torch.Tensor:
+    def optimized(self, work: LocalWork, own: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
         rows = batch.rows
+        x, y = self.samples.take(batch.index)
+        y = self.rule.targets(work, rows, y)
         moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
         keyed = buffers

@@ -48,14 +48,12 @@ def test_a_copy_for_another_thread_has_the_same_names() -> None:
 def test_a_written_out_descent_is_a_step_along_the_gradients(weighted: bool) -> None:
     torch.manual_seed(2)
     stacks = [torch.randn(3, *shape).double() for shape in [(5, 6), (5,), (4, 5), (4,)]]
-    x, y = torch.randn(3, 7, 6).double(), torch.randint(0, 4, (3, 7))
+    samples, index, y = torch.randn(9, 2, 3).double(), torch.randint(0, 9, (3, 7)), torch.randint(0, 4, (3, 7))
     weights = torch.rand(3, 7).double() if weighted else None
-    before, (expected, grads) = (
-        [each.clone() for each in stacks],
-        chain_gradients((True, False), stacks, x, y, weights),
-    )
+    before = [each.clone() for each in stacks]
+    expected, grads = chain_gradients([True, False], stacks, samples[index], y, weights)
 
-    losses = chain_descend((True, False), stacks, x, y, weights, 0.3)
+    losses = chain_descend([True, False], stacks, samples, index, y, weights, 0.3)
 
     torch.testing.assert_close(losses, expected, rtol=0, atol=1e-14)
     for old, new, gradient in zip(before, stacks, grads, strict=True):
@@ -75,7 +73,7 @@ def test_written_out_gradients_equal_autograds(weighted: bool) -> None:
     stacks = [torch.stack(list(each)).detach() for each in zip(*(m.parameters() for m in modules), strict=True)]
 
     chain = chain_of(modules[0])
-    assert chain == (True, False, False)
+    assert chain == [True, False, False]
     losses, grads = chain_gradients(chain, stacks, x, y, weights)
 
     for client, module in enumerate(modules):

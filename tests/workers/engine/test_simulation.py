@@ -216,11 +216,11 @@ def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None
     whole = simulate(tiny(cohort=None))
     real, refused = network.chain_descend, []
 
-    def small_only(chain: Any, params: Any, x: torch.Tensor, *rest: Any) -> Any:
-        if len(x) > 2:
-            refused.append(len(x))
+    def small_only(chain: Any, params: Any, samples: Any, index: torch.Tensor, *rest: Any) -> Any:
+        if len(index) > 2:
+            refused.append(len(index))
             raise torch.OutOfMemoryError("too many clients")
-        return real(chain, params, x, *rest)
+        return real(chain, params, samples, index, *rest)
 
     monkeypatch.setattr(network, "chain_descend", small_only)
 
