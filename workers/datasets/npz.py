@@ -1,21 +1,17 @@
 from __future__ import annotations
 
-import io
-import math
 import re
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from workers.component import Arrays, DatasetFacts, DatasetParameters
 from workers.datasets import _cache
 from workers.datasets._imported import ImportedDataset, Report
+from workers.datasets._npz import own_arrays
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError, Problem
 
@@ -24,8 +20,6 @@ if TYPE_CHECKING:
 
 NAME = r"^[a-z0-9][a-z0-9_-]*$"
 MOST_CLASSES = 100_000
-MOST_BYTES = 8 * 2**30
-KEYS = ("x", "y", "client", "x_test", "y_test")
 
 
 class NpzParameters(DatasetParameters):
@@ -87,52 +81,3 @@ def valid_name(stem: str) -> str:
     if not re.match(NAME, name):
         raise DatasetError(f"{stem}.npz: name it with small letters, digits, - and _ only.")
     return name
-
-
-def own_arrays(content: bytes, path: str) -> Arrays:
-    try:
-        refuse_oversize(content, path)
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            given = {key: found[key] for key in KEYS if key in found}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise DatasetError(f"{path} cannot be read: {error}") from None
-    if missing := {"x", "y"} - set(given):
-        raise DatasetError(f"{path} has no {' and no '.join(sorted(missing))}.")
-    train_x = samples(given["x"])
-    test_x = samples(given["x_test"]) if "x_test" in given else train_x[:0]
-    client = given.get("client")
-    if client is not None and client.shape != given["y"].shape:
-        raise DatasetError(f"{path}: `client` should name one client for each of the {len(given['y'])} samples.")
-    return Arrays(train_x, labels(given["y"], path), test_x, labels(given.get("y_test", given["y"][:0]), path), client)
-
-
-def refuse_oversize(content: bytes, path: str) -> None:
-    """By what the file says of itself, before anything is unpacked: a small file can stand for terabytes."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        wanted = [info for info in archive.infolist() if info.filename.removesuffix(".npy") in KEYS]
-        if sum(max(info.file_size, claimed_bytes(archive, info)) for info in wanted) > MOST_BYTES:
-            raise DatasetError(f"{path} holds more than {MOST_BYTES / 2**30:.0f} GB of numbers: split it up.")
-
-
-def claimed_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
-    """The size of the array by its own header, for which numpy makes room before it reads."""
-    with archive.open(info) as file:
-        version = np.lib.format.read_magic(file)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = header(file)
-    return math.prod(shape) * dtype.itemsize
-
-
-def samples(x: np.ndarray) -> np.ndarray:
-    """Channel first; bytes stay bytes, all else becomes float32."""
-    if x.ndim == 3:
-        x = x[:, None]
-    elif x.ndim == 4 and x.shape[-1] in (1, 3, 4) and x.shape[1] not in (1, 3, 4):
-        x = x.transpose(0, 3, 1, 2)
-    return x if x.dtype == np.uint8 else x.astype(np.float32)
-
-
-def labels(y: np.ndarray, path: str) -> np.ndarray:
-    if y.ndim != 1 or not np.issubdtype(y.dtype, np.integer):
-        raise DatasetError(f"{path}: labels should be one integer from 0 for each sample.")
-    return y.astype(np.int64)
