@@ -54,11 +54,10 @@ def against_diamonds(
 
 
 def bar_diamonds(info: BarsInfo, places: Mapping[str, Placed], found: Mapping[str, Diamond]) -> list[dict[str, Any]]:
-    """Upon the bars of their cells."""
+    """Upon the bars of their cells, in the colour of text: their own hue would not be seen there."""
     bars = {name: own for cell, own in found.items() if cell in places and (name := places[cell].whole_label)}
-    hues = {place.whole_label: place.style.hue for place in places.values()}
-    lying = {name: trace([own], [name], name, hues[name]) for name, own in bars.items() if name in info.names}
-    return [{**each, "x": each["y"], "y": each["x"]} for each in lying.values()]
+    lying = [trace([own], [name], name, 0) for name, own in bars.items() if name in info.names]
+    return [{**each, "x": each["y"], "y": each["x"], "meta": {"ink": True}} for each in lying]
 
 
 def trace(own: Sequence[Diamond], x: Sequence[Any], label: str, hue: int) -> dict[str, Any]:

@@ -19,6 +19,8 @@ COMPONENTS: dict[str, Kind] = {
     "strategy": "strategy",
     "local.optimizer": "optimizer",
 }
+MAIN = ("strategy", "dataset", "model", "partition")
+"""What people name a cell by, even where it follows from something else."""
 Sources = Mapping[str, str]
 SOURCE = "study"
 SHORT = {"local.optimizer": "optimizer", "local.epochs": "epochs", "local.batch_size": "batch size"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.charts.labels import COMPONENTS, follows
+from experiments.charts.labels import MAIN, follows
 from experiments.charts.styles import HUES, Style, dash, in_order, name_of, strategy_hues
 
 Axes = Mapping[str, Mapping[str, str]]
@@ -28,7 +28,7 @@ class Placing:
     row: str = ""
     column: str = ""
     brief: bool = False
-    """Labels do not name plain fields that follow from what the colour tells."""
+    """Labels do not name fields that follow from what the colour tells."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def placed(specs: Mapping[str, Mapping[str, Any]], axes: Axes, placing: Placing)
         lines = {
             axis: words
             for axis, words in lines.items()
-            if axis == colour or axis in COMPONENTS or not decided(words, [lines[colour]])
+            if axis == colour or axis in MAIN or not decided(words, [lines[colour]])
         }
     hues, turns = hues_of(specs, lines, colour)
     dashes = dash_places(specs, lines, colour, placing.dash)

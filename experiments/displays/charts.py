@@ -50,7 +50,8 @@ BESIDE = {"accuracy": "all detectors together (the surest decides)", DETECTORS: 
 
 
 def swap_moments(subject: Subject) -> Drawn:
-    places = dict(list(subject.places.items())[:DRAWN])
+    """A panel for each data set."""
+    places = dict(list(subject.placed(column="dataset").items())[:DRAWN])
     points = curves_of(cells=runs_by_cell(subject, places), metric="accuracy")
     info = compare_curves_info(points, places, metric_label("accuracy"), narrow=subject.narrow)
     rounds = {cell.key: cell.spec["rounds"] for cell in subject.picked.cells}

@@ -9,7 +9,7 @@ from functools import cached_property
 from django.http import QueryDict
 
 from experiments.charts.displays.reading_table import Seeds
-from experiments.charts.labels import COMPONENTS, follows
+from experiments.charts.labels import MAIN, follows
 from experiments.charts.placing import Placed
 from experiments.charts.values import compared_axis
 from experiments.compare.choices import choices_of
@@ -41,18 +41,24 @@ class Subject:
 
     @cached_property
     def places(self) -> dict[str, Placed]:
-        return replace(self.picked, axes=self.told).places(choices_of(QueryDict()))
+        return self.placed()
+
+    def placed(self, column: str = "") -> dict[str, Placed]:
+        return replace(self.picked, axes=self.told).places(choices_of(QueryDict(f"column={column}")))
 
     @cached_property
     def told(self) -> dict[str, Mapping[str, str]]:
-        """What tells cells apart: without plain fields that one component decides, such as a reference's epochs."""
+        """What tells cells apart: without what one component decides, such as a reference's epochs."""
         axes = self.picked.axes
-        components = [words for axis, words in axes.items() if axis in COMPONENTS]
-        return {
-            axis: words
-            for axis, words in axes.items()
-            if axis in COMPONENTS or not any(follows(words, each) for each in components)
-        }
+        return {axis: words for axis, words in axes.items() if not self.decided(axis)}
+
+    def decided(self, axis: str) -> bool:
+        """Strategy and data set never are; a model or partition may be by the data set, the rest by any of them."""
+        axes = self.picked.axes
+        if axis in ("strategy", "dataset"):
+            return False
+        by = ("dataset",) if axis in MAIN else tuple(each for each in MAIN if each != axis)
+        return any(follows(axes[axis], axes[each]) for each in by if each in axes)
 
     @cached_property
     def metrics(self) -> list[str]:

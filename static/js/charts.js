@@ -27,8 +27,8 @@ function heated(trace, { series, panel, ink, line }) {
 
 function painted(trace, colours) {
   if (trace.meta?.heat) return heated(trace, colours);
-  const { series } = colours;
-  const colour = series[trace.meta?.hue ?? 0];
+  const { series, ink } = colours;
+  const colour = trace.meta?.ink ? ink : series[trace.meta?.hue ?? 0];
   const line = { ...trace.line, color: trace.meta?.band ? "rgba(0, 0, 0, 0)" : colour };
   return { ...trace, line, marker: { color: colour, size: 6, ...trace.marker }, fillcolor: faded(colour) };
 }

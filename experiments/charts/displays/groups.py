@@ -58,4 +58,4 @@ def members_table(groupings: Sequence[Grouping]) -> DisplayTable:
         for each in groupings
         for place, group in enumerate(each.found["groups"], start=1)
     )
-    return DisplayTable(MEMBERS, ("cell", "seed", "group"), ("Clients", "Classes"), rows)
+    return DisplayTable(MEMBERS, ("cell", "seed", "group"), ("Clients", "Classes"), rows, detail=True)

@@ -31,8 +31,10 @@ class DisplayTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], tuple[Field, ...]], ...]
     caption: str = ""
+    detail: bool = False
+    """Of interest to few."""
 
     @property
     def long(self) -> bool:
         """Better folded away at first."""
-        return len(self.rows) > MOST_OPEN
+        return self.detail or len(self.rows) > MOST_OPEN

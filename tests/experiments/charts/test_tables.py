@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import base64
+import csv
+from io import StringIO
 
 import numpy as np
 
@@ -30,3 +32,9 @@ def test_long_series_travel_as_typed_arrays_with_gaps_as_nan() -> None:
 def test_words_are_never_packed() -> None:
     words = ["a"] * (LONG + 1)
     assert packed({"data": [{"x": words}], "layout": {}})["data"][0]["x"] == words
+
+
+def test_no_cell_of_a_csv_file_is_a_formula_not_even_in_its_head() -> None:
+    risky = ("=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "\rx")
+    head, row = csv.reader(StringIO(csv_text(Table(risky, (risky,))), newline=""))
+    assert head == row == [f"'{word}" for word in risky]

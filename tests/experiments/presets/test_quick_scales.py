@@ -31,7 +31,7 @@ def lab(live_platform: LivePlatform, real_data: None) -> LivePlatform:
         ("iaisy-2024", 6, 5, ["curves", "against-ratio", "rounds-to-target"]),
         ("mazarakis-2023", 8, 4, ["stability-table", "overlays", "curves"]),
         ("niid-bench", 28, 0, ["final-table", "curves", "holdings"]),
-        ("tagarakis-2023", 8, 24, ["rounds-table", "curves", "holdings"]),
+        ("tagarakis-2023", 12, 24, ["rounds-table", "curves", "holdings"]),
     ],
 )
 def test_its_quick_scale_runs_and_is_compared(

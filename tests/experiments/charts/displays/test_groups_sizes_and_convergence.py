@@ -28,11 +28,15 @@ def test_groups_are_told_with_their_sizes() -> None:
 
 
 def test_detectors_count_once_for_each_class() -> None:
-    """Logistic regression on 64 values: 10 classes have 650 parameters of 4 bytes."""
-    given = {"dataset": {"name": "digits"}, "model": {"name": "logistic"}, "strategy": {"name": "athena"}}
-    spec = parse_run(given).model_dump(mode="json")
-    bars = {bar.name: bar.mean for bar in sizes_info({"a": spec}).parts[0].bars}
-    assert bars == {"logistic on digits": pytest.approx(2.6), "10 × logistic on digits": pytest.approx(26.0)}
+    """Logistic regression on 64 values: two classes have 2 x 65 parameters of 4 bytes, ten have 650."""
+    given = {"dataset": {"name": "digits"}, "model": {"name": "logistic"}}
+    specs = {name: parse_run({**given, "strategy": {"name": name}}).model_dump() for name in ("athena", "fedavg")}
+    bars = {bar.name: bar.mean for bar in sizes_info(specs).parts[0].bars}
+    assert bars == {
+        "logistic on digits, one detector": pytest.approx(0.52),
+        "logistic on digits, all 10 detectors": pytest.approx(5.2),
+        "logistic on digits": pytest.approx(2.6),
+    }
 
 
 def test_bytes_until_convergence_are_told_on_average_and_at_worst() -> None:
