@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-RISKY = ("=", "+", "-", "@", "\t", "\r")
+RISKY = ("=", "+", "-", "@", "\t", "\n")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Table:
 def csv_text(table: Table) -> str:
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(table.columns)
+    writer.writerow([written(name) for name in table.columns])
     writer.writerows([written(value) for value in row] for row in table.rows)
     return file.getvalue()
 
@@ -31,4 +31,8 @@ def written(value: Any) -> Any:
     """Numbers to the last digit; text that a spreadsheet would take for a formula is marked as text."""
     if isinstance(value, float):
         return repr(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(RISKY) else value
+    if not isinstance(value, str):
+        return value
+    # Python's writer does not quote a lone return, behind which a spreadsheet would begin a row.
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(RISKY) else text

@@ -37,4 +37,8 @@ def test_words_are_never_packed() -> None:
 def test_no_cell_of_a_csv_file_is_a_formula_not_even_in_its_head() -> None:
     risky = ("=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "\rx")
     head, row = csv.reader(StringIO(csv_text(Table(risky, (risky,))), newline=""))
-    assert head == row == [f"'{word}" for word in risky]
+    assert head == row == ["'=cmd|' /C calc'!A0", "'+1", "'-1", "'@SUM(A1)", "'\tx", "'\nx"]
+
+
+def test_a_return_within_a_word_begins_no_row() -> None:
+    assert csv_text(Table(("a",), (("x\r=1+1",),))) == 'a\n"x\n=1+1"\n'
