@@ -22,6 +22,7 @@ from django.db import Error, InterfaceError, OperationalError, connection
 from experiments.models import Worker
 from experiments.services import fleet, leases
 from experiments.services.errors import StaleLeaseError
+from experiments.services.files import remove_stale_files
 from experiments.services.leases import Claim, Wishes
 from experiments.services.queue import run_claim
 from experiments.services.sessions import bound_transactions
@@ -134,6 +135,7 @@ class Drive:
         except StaleLeaseError as error:
             logger.warning("Run %s: %s", self.claim.run, error)
             self.slot.kill()
+            remove_stale_files(self.claim)
 
     def attempt(self) -> None:
         try:
