@@ -18,8 +18,8 @@ app.conf.update(
     broker_url=settings.REDIS_URL or NOBODY_LISTENS,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
-    # Longer than any reasonable run: a message handed out twice is harmless (its second reader finds nothing to
-    # claim), a worker that died with one is made good by the scheduler long before.
+    # A message handed out twice is harmless (its second reader finds nothing to claim), a worker that died with one is
+    # made good by the scheduler long before.
     broker_transport_options={
         "visibility_timeout": 24 * 3600,
         "socket_connect_timeout": 3,
@@ -31,10 +31,12 @@ app.conf.update(
     task_default_queue="cpu",
     task_queues=[Queue("cpu"), Queue("gpu")],
     task_create_missing_queues=False,
-    task_acks_late=True,
+    # At once, and without counting what is unacknowledged: one that Redis did not live to hear would be missing for
+    # good, and a worker that counts it takes no message any more.
+    task_acks_late=False,
+    worker_prefetch_multiplier=0,
     task_ignore_result=True,
     result_backend=None,
-    worker_prefetch_multiplier=1,
     # The worker only watches a runner process, so one process with no pool suffices, and it hears SIGTERM itself.
     worker_pool="solo",
     worker_concurrency=1,
