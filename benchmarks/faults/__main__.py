@@ -31,7 +31,7 @@ SETTINGS = {
     "TRIBUTARY_RUN_MEMORY": str(MEMORY_MB),
     "TRIBUTARY_PLUGINS": str(Path(__file__).parent / "plugins"),
 }
-ROUNDS, SHORT_ROUNDS = 60, 30
+ROUNDS, SHORT_ROUNDS = 40, 30
 BLOCK: dict[str, Any] = {
     "dataset": {"name": "digits"},
     "model": {"name": "mlp-50"},
