@@ -61,6 +61,13 @@ def small_study(owner: User) -> Study:
     return study
 
 
+def wide_study(owner: User) -> Study:
+    """10,000 runs in 400 cells; what they measured plays no part in a table of runs."""
+    study = study_launch(owner=owner, name="Ten thousand runs", blocks=[{**BLOCK, "seeds": 25}], requires="gpu")
+    Run.objects.filter(studies=study).update(state="done", rounds_done=100)
+    return study
+
+
 def finish(study: Study) -> None:
     runs = list(study.runs.values_list("pk", flat=True))
     with connection.cursor() as cursor:

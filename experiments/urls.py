@@ -34,6 +34,7 @@ urlpatterns = [
     path("studies/<int:pk>/study.yaml", editor.study_yaml, name="study-yaml"),
     path("studies/<int:pk>", study.study, name="study"),
     path("studies/<int:pk>/figure", study.study_figure, name="study-figure"),
+    path("studies/<int:pk>/runs", study.study_runs, name="study-runs"),
     path("studies/portrait", portraits.draft_portrait, name="draft-portrait"),
     path("studies/<int:pk>/portrait", portraits.study_portrait, name="study-portrait"),
     path("studies/<int:pk>/displays", displays.study_displays, name="displays"),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.labels import Sources, axis_values, told_once
+from experiments.charts.labels import Sources, axes_in, told_once
+from workers.spec import flatten
 
 HUES = 8
 DASHES = {
@@ -36,12 +37,17 @@ class Style:
 
 def styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, Style]:
     """A style per cell, from the cells' specs: the first axis gives the hue, all the others the dash."""
-    first, *others = told_once(axis_values(specs, sources)).items() or [
-        ("strategy", {cell: name_of(spec) for cell, spec in specs.items()})
+    return styles_in({cell: flatten(spec) for cell, spec in specs.items()}, sources)
+
+
+def styles_in(flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, Style]:
+    """The same for specs that are flat already."""
+    first, *others = told_once(axes_in(flat, sources)).items() or [
+        ("strategy", {cell: name_of(row) for cell, row in flat.items()})
     ]
     colour = first[1]
-    rest = {cell: tuple(words[cell] for _, words in others) for cell in specs}
-    hues = strategy_hues(specs, colour) if first[0] == "strategy" else in_order(colour.values())
+    rest = {cell: tuple(words[cell] for _, words in others) for cell in flat}
+    hues = strategy_hues(flat, colour) if first[0] == "strategy" else in_order(colour.values())
     dashes, turns = in_order(rest.values()), {value: place // HUES for place, value in enumerate(hues)}
     return {
         cell: Style(
@@ -49,20 +55,22 @@ def styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = Non
             hues[colour[cell]] % HUES,
             dash(dashes[rest[cell]] + turns[colour[cell]]),
         )
-        for cell in specs
+        for cell in flat
     }
 
 
 def name_of(spec: Mapping[str, Any]) -> str:
-    return str(spec["strategy"]["name"])
+    """The strategy of a spec, be it flat or not."""
+    strategy = spec["strategy"]
+    return str(strategy["name"] if isinstance(strategy, Mapping) else strategy)
 
 
-def strategy_hues(specs: Mapping[str, Mapping[str, Any]], values: Mapping[str, str]) -> dict[str, int]:
+def strategy_hues(flat: Mapping[str, Mapping[str, Any]], values: Mapping[str, str]) -> dict[str, int]:
     """Each strategy at its own hue; further values of one, and names whose hue is taken, at the next free one."""
     given: dict[str, int] = {}
-    first = {name_of(spec): cell for cell, spec in reversed(list(specs.items()))}
-    for cell in sorted(specs, key=lambda cell: first[name_of(specs[cell])] != cell):
-        hue = wanted_hue(name_of(specs[cell]))
+    first = {name_of(row): cell for cell, row in reversed(list(flat.items()))}
+    for cell in sorted(flat, key=lambda cell: first[name_of(flat[cell])] != cell):
+        hue = wanted_hue(name_of(flat[cell]))
         free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in given.values()]
         given.setdefault(values[cell], free[0] if free else hue)
     return given

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.db.models import Count, F, Min, Q
 
-from experiments.models import Membership, Run, RunState
+from experiments.models import Membership, RunState
+from experiments.selectors.specs import RunSpecification, specs_of
 from experiments.selectors.statistics import metric_names
 
 SAMPLED_CELLS = 40
@@ -18,10 +19,18 @@ SAMPLED_CELLS = 40
 class Cell:
     key: str
     study: int
-    spec: dict[str, Any]
+    of_run: RunSpecification
     first_run: int
     seeds: int
     done: int
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self.of_run.spec
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        return self.of_run.flat
 
 
 def cells_of(*, studies: Sequence[int]) -> list[Cell]:
@@ -35,12 +44,20 @@ def cells_of(*, studies: Sequence[int]) -> list[Cell]:
         done=Count("run_id", distinct=True, filter=Q(run__state=RunState.DONE)),
     )
     rows = {row["cell"]: row for row in counted.order_by("study", "place")}
-    specs = dict(Run.objects.filter(pk__in=[row["first"] for row in rows.values()]).values_list("cell", "spec"))
+    specs = specs_of([row["first"] for row in rows.values()])
     return [
-        Cell(key, row["study"], specs[key], row["first"], row["seeds"], row["done"])
+        Cell(key, row["study"], specs[row["first"]], row["first"], row["seeds"], row["done"])
         for key, row in rows.items()
-        if key in specs  # not deleted meanwhile
+        if row["first"] in specs  # not deleted meanwhile
     ]
+
+
+def cells_in(study: int) -> dict[str, dict[str, Any]]:
+    """Each cell's spec, flat, in the order of the grid: what telling the cells apart needs, and no more."""
+    members = Membership.objects.filter(study_id=study).order_by().values_list("run__cell")
+    rows = list(members.annotate(first=Min("run_id"), place=Min("position")).order_by("place"))
+    specs = specs_of([first for _, first, _ in rows])
+    return {cell: specs[first].flat for cell, first, _ in rows if first in specs}
 
 
 def measured(cells: Sequence[Cell]) -> list[str]:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 
 from experiments.charts.drawing import SMOOTHINGS
 from experiments.charts.metrics import in_reading_order, metric_label
-from experiments.charts.styles import Style, styles
+from experiments.charts.styles import Style, styles_in
 from experiments.models import RunState, Study
 from experiments.selectors import runs as run_reads
-from experiments.selectors.cells import Cell, cells_of, measured
+from experiments.selectors.cells import Cell, cells_in, cells_of, measured
+from experiments.selectors.progress import progress_of
 from experiments.selectors.statistics import SeedStatistics, curve_statistics, final_statistics
 from experiments.selectors.studies import known_tags, rows_for
 from experiments.services.rights import may_manage
@@ -38,19 +39,19 @@ def study(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Study.objects.select_related("owner", "parent"), pk=pk)
     cells = cells_of(studies=[pk])
     metrics = in_reading_order(measured(cells)) or ["accuracy"]
-    state, page = request.GET.get("state", ""), max(1, whole_number(request.GET.get("page"), 1))
     finals = [name for name in FINALS if name in metrics]
-    looks = styles({cell.key: cell.spec for cell in cells})
+    looks = styles_in({cell.key: cell.flat for cell in cells})
+    row = rows_for([found])[0]
     context = {
-        "row": rows_for([found])[0],
+        "row": row,
         "study": found,
         "spec": {"name": found.name, "blocks": found.blocks},
         "metrics": [metric_label(name) for name in metrics],
         "cells": cell_rows(pk, cells[:CELLS_SHOWN], looks, finals),
         "cell_metrics": [metric_label(name) for name in finals],
         "cell_count": len(cells),
-        "labels": {key: style.label for key, style in looks.items()},
-        **runs_context(pk, state if state in RunState.values else "", page),
+        "failures": run_reads.failures(study=pk),
+        **runs_context(request, pk, row.progress.counts, looks),
         "may_manage": may_manage(person(request), found),
         "smoothings": SMOOTHINGS,
         "variations": list(found.variations.order_by("pk")[:VARIATIONS]),
@@ -59,15 +60,27 @@ def study(request: HttpRequest, pk: int) -> HttpResponse:
     return page_or_part(request, "pages/study.html", "parts/study_live.html", context)
 
 
-def runs_context(pk: int, state: str, page: int) -> dict[str, Any]:
+def study_runs(request: HttpRequest, pk: int) -> HttpResponse:
+    """The table of runs alone, to page through thousands."""
+    found = get_object_or_404(Study, pk=pk)
+    counts, looks = progress_of([found])[pk].counts, styles_in(cells_in(pk))
+    return render(request, "parts/study_runs.html", {"study": found, **runs_context(request, pk, counts, looks)})
+
+
+def runs_context(
+    request: HttpRequest, pk: int, counts: Mapping[str, int], looks: Mapping[str, Style]
+) -> dict[str, Any]:
+    asked, page = request.GET.get("state", ""), max(1, whole_number(request.GET.get("page"), 1))
+    state = asked if asked in RunState.values else ""
     members = run_reads.study_runs(study=pk, state=state, page=page)
     return {
         "members": members,
+        "counts": counts,
+        "labels": {key: style.label for key, style in looks.items()},
         "state": state,
         "page": page,
         "next_page": page + 1 if len(members) == run_reads.PAGE else None,
         "states": RunState.values,
-        "failures": run_reads.failures(study=pk),
     }
 
 
@@ -94,7 +107,7 @@ def best_cell(finals: dict[str, SeedStatistics], higher: bool) -> str | None:
 def study_figure(request: HttpRequest, pk: int) -> JsonResponse:
     get_object_or_404(Study, pk=pk)
     cells, metric = cells_of(studies=[pk]), metric_in(request)
-    looks = styles({cell.key: cell.spec for cell in cells})
+    looks = styles_in({cell.key: cell.flat for cell in cells})
     shown = {cell.key: looks[cell.key] for cell in drawn(cells, request.GET.getlist("cell"))}
     points = curve_statistics(studies=[pk], metric=metric, cells=list(shown))
     band, drawing = band_in(request), drawing_in(request)

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from experiments.charts.labels import axes_text
 from experiments.models import Membership, RunState, Study
-from experiments.selectors.compare.specs import RunSpecification, specs_of
+from experiments.selectors.specs import RunSpecification, specs_of
 from experiments.selectors.studies import matching
 
 OFFERED = 50

@@ -16,6 +16,7 @@ from tests.experiments import lab
 PLACES = [
     "/studies/{study}",
     "/studies/{study}/figure?metric=accuracy",
+    "/studies/{study}/runs",
     "/studies/{study}/displays",
     "/studies/{study}/study.yaml",
     "/studies/{study}/deletion",

@@ -79,6 +79,7 @@ PAGES: dict[str, Row] = {
     "study-yaml": read("/studies/{study}/study.yaml"),
     "study": read("/studies/{study}"),
     "study-figure": read("/studies/{study}/figure"),
+    "study-runs": read("/studies/{study}/runs"),
     "draft-portrait": send(ASKED, "/studies/portrait", blocks=STUDY["blocks"]),
     "study-portrait": read("/studies/{study}/portrait"),
     "displays": read("/studies/{study}/displays"),

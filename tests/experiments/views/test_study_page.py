@@ -112,3 +112,17 @@ def test_more_runs_and_cells_ask_no_more_questions(
         lab.record(run, {"accuracy": [0.1, 0.2], "loss": [1.0, 0.5], "f1": [0.1, 0.2]})
     with django_assert_max_num_queries(18):  # type: ignore[operator]
         as_owner.get(f"/studies/{study.pk}")
+
+
+def test_runs_are_paged_without_the_rest_of_the_page(
+    as_owner: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.selectors.runs.PAGE", 2)
+    runs = [run.pk for run in lab.runs_in_order(study)]
+    part = as_owner.get(f"/studies/{study.pk}/runs?page=2").content.decode()
+    assert [pk for pk in runs if f'id="run-{pk}"' in part] == runs[2:4]
+    assert part.count("<section") == 1
+    assert 'name="page" value="2"' in part
+    assert f'hx-get="/studies/{study.pk}/runs?state=&amp;page=3" hx-replace-url="?state=&amp;page=3"' in part
+    assert "Earlier runs" in part
+    assert as_owner.get("/studies/999999/runs").status_code == 404
