@@ -52,7 +52,7 @@ def member(live_platform: LivePlatform, django_db_blocker: DjangoDbBlocker) -> U
 
 def expected(message: ConsoleMessage) -> bool:
     """Chromium reports every refusal: a launch with problems, and a last look at a study that was deleted meanwhile."""
-    refused, gone = "422 (Unprocessable Entity)" in message.text, "404 (Not Found)" in message.text
+    refused, gone = any(f"status of {code}" in message.text for code in (413, 422)), "404 (Not Found)" in message.text
     return refused or (gone and "/studies/" in message.location["url"])
 
 

@@ -243,3 +243,14 @@ def test_many_federations_are_chosen_axis_by_axis(page: Page) -> None:
     expect(page.locator(".portrait .facts")).to_contain_text("shared")
     group.get_by_label("Partition").select_option("shards")
     expect(group.get_by_label("Hybrid ratio")).to_have_value("0.5")
+
+
+def test_a_text_that_is_too_large_is_told(page: Page) -> None:
+    editor(page).get_by_role("button", name="YAML", exact=True).click()
+    text = page.get_by_label("Study as YAML", exact=True)
+    expect(text).to_be_visible()
+    text.evaluate(
+        "(field) => { field.value = '# ' + 'x'.repeat(3e6); field.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    expect(page.get_by_text("This is larger than the 2.6 MB that are taken here. Nothing was changed.")).to_be_visible()
+    expect(page.get_by_role("button", name="Launch")).to_be_disabled()
