@@ -4,14 +4,17 @@
 - `redis_url` starts Redis.
 - `live_platform` runs the web server, a Celery worker and the scheduler as processes against the test database, for
   one module: rows made through the ORM are seen by them, and they are gone before the tables are emptied.
+- `real` unpacks a real data set where those are beside the repository, once for all tests.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import django
@@ -31,6 +34,7 @@ HOME = Home(Path(tempfile.mkdtemp(prefix="tributary-test-")))
 POSTGRES_PORT, REDIS_PORT = reserve_port(), reserve_port()
 POSTGRES = Postgres(HOME, throwaway=True, port=port_of(POSTGRES_PORT))
 REDIS = Redis(HOME, port=port_of(REDIS_PORT))
+UNPACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "unpack"
 
 # Before Django reads its settings. The servers start later, and only if a test asks for them.
 os.environ |= {
@@ -103,3 +107,18 @@ def data_sets_of_this_module() -> Iterator[None]:
 def live_platform(django_db_setup: None, django_db_blocker: DjangoDbBlocker, redis_url: str) -> Iterator[LivePlatform]:
     with django_db_blocker.unblock(), LivePlatform(HOME).run() as platform:
         yield platform
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a real data set in its publisher's layout, unpacked once."""
+    if not UNPACK.exists():
+        pytest.skip("real data sets are not beside the repository (../shared/data)")
+    target = tmp_path_factory.mktemp("real")
+
+    def folder(name: str) -> Path:
+        if not (target / name).exists():
+            subprocess.run([sys.executable, str(UNPACK), str(target), name], check=True, capture_output=True)
+        return target / name
+
+    return folder
