@@ -19,7 +19,7 @@ COMPONENTS: dict[str, Kind] = {
     "strategy": "strategy",
     "local.optimizer": "optimizer",
 }
-MAIN = ("strategy", "dataset", "model", "partition")
+MAIN = ("strategy", "dataset", "model", "partition", "feature_noise")
 """What people name a cell by, even where it follows from something else."""
 Sources = Mapping[str, str]
 SOURCE = "study"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from experiments.charts.displays.table import DisplayTable
@@ -16,6 +16,8 @@ from experiments.presets.preset import Display
 
 STEADY_ROUNDS = 10
 MOST_BARS = 60
+BARS = ("final-bars", "traffic")
+"""Side by side where there are both."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Shown:
     """With their headings."""
     tables: Sequence[DisplayTable] = ()
     holdings: bool = False
+    wide: bool = True
+    """Its charts have a row of their own."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,9 @@ def shown_for(subject: Subject, wanted: Sequence[Display] = get_args(Display)) -
     """Those wanted that fit; nothing before the first run has a value."""
     if not subject.metrics:
         return []
-    return [shown(name, subject) for name in wanted if OFFERS[name].fits(subject)]
+    found = [shown(name, subject) for name in wanted if OFFERS[name].fits(subject)]
+    paired = all(name in [each.name for each in found] for name in BARS)
+    return [replace(each, wide=not (paired and each.name in BARS)) for each in found]
 
 
 def shown(name: Display, subject: Subject) -> Shown:

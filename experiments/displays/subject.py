@@ -9,7 +9,7 @@ from functools import cached_property
 from django.http import QueryDict
 
 from experiments.charts.displays.reading_table import Seeds
-from experiments.charts.labels import MAIN, follows
+from experiments.charts.labels import COMPONENTS, MAIN, follows
 from experiments.charts.placing import Placed
 from experiments.charts.values import compared_axis
 from experiments.compare.choices import choices_of
@@ -53,11 +53,11 @@ class Subject:
         return {axis: words for axis, words in axes.items() if not self.decided(axis)}
 
     def decided(self, axis: str) -> bool:
-        """Strategy and data set never are; a model or partition may be by the data set, the rest by any of them."""
+        """Strategy and data set never are; model, partition and noise may be by the data set, others by any."""
         axes = self.picked.axes
         if axis in ("strategy", "dataset"):
             return False
-        by = ("dataset",) if axis in MAIN else tuple(each for each in MAIN if each != axis)
+        by = ("dataset",) if axis in MAIN else [each for each in COMPONENTS if each != axis]
         return any(follows(axes[axis], axes[each]) for each in by if each in axes)
 
     @cached_property

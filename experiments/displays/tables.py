@@ -6,7 +6,7 @@ from django.http import QueryDict
 
 from experiments.charts.displays.convergence import convergence_table
 from experiments.charts.displays.groups import Grouping, groups_in, groups_table, members_table
-from experiments.charts.displays.reading_table import BEST_COLUMNS, reading_table, stability_columns
+from experiments.charts.displays.reading_table import BEST_COLUMNS, reading_table, stability_columns, target_column
 from experiments.charts.displays.table import DisplayTable, Field, bare
 from experiments.charts.labels import axis_title
 from experiments.charts.pivot_table import Entry, PivotTable, caption
@@ -15,7 +15,6 @@ from experiments.compare.choices import choices_of
 from experiments.compare.overview import missing_words, table_of
 from experiments.compare.samples import samples_of
 from experiments.displays.subject import Subject
-from experiments.displays.views import to_target
 from experiments.models import Run, RunState
 from experiments.presets.savings import BYTES, DETECTORS
 
@@ -47,7 +46,10 @@ def final_table(subject: Subject) -> list[DisplayTable]:
 
 
 def rounds_to_target(subject: Subject) -> list[DisplayTable]:
-    return [pivoted(subject, to_target(subject), across="")]
+    columns = [target_column(subject.target)]
+    title = f"Rounds to {100 * subject.target:g} % test accuracy"
+    axes, told = subject.picked.axes, subject.told
+    return [reading_table(title, subject.curves("accuracy"), axes, columns, compared=subject.compared, told=told)]
 
 
 def convergence(subject: Subject) -> list[DisplayTable]:

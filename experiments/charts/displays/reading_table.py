@@ -10,7 +10,7 @@ from experiments.charts.intervals import Sample
 from experiments.charts.labels import axis_title
 from experiments.charts.metrics import MetricLabel
 from experiments.charts.values import Axes, rivals, setting_of, shown, standings
-from experiments.presets.preset import ArgMax, Max, OneRun, Over
+from experiments.presets.preset import ArgMax, Max, OneRun, Over, Reach
 from experiments.presets.readings import Curves, sample_of
 
 Seeds = Mapping[int, Curves]
@@ -48,6 +48,10 @@ BEST_COLUMNS = (
     Column(share("Best accuracy"), Max(take="max")),
     Column(MetricLabel("argmax", "In round", digits=1), ArgMax(take="argmax"), judged=False),
 )
+
+
+def target_column(target: float) -> Column:
+    return Column(MetricLabel("reach", f"Rounds to {100 * target:g} %", digits=1), Reach(take="reach", target=target))
 
 
 def reading_table(
@@ -88,7 +92,8 @@ CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different f
 
 
 def notes(sample: Sample) -> str:
-    return f"{sample.lost} not finite" if sample.lost else ""
+    parts = {"not finite": sample.lost, "never": sample.missed}
+    return ", ".join(f"{count} {word}" for word, count in parts.items() if count)
 
 
 def heads_of(axes: Axes, compared: str) -> tuple[str, ...]:

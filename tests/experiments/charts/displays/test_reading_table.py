@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from experiments.charts.displays.reading_table import BEST_COLUMNS, reading_table, stability_columns
+from experiments.charts.displays.reading_table import BEST_COLUMNS, reading_table, stability_columns, target_column
 from experiments.charts.displays.table import Field
 from experiments.presets.preset import Over
 
@@ -49,6 +49,15 @@ def test_fields_that_need_no_words_still_part_rivals() -> None:
 
     assert table.heads == ("partition", "strategy")
     assert [field.standing for _, fields in table.rows for field in fields] == ["", "", "", ""]
+
+
+def test_rounds_to_a_target_count_those_that_never_reach_it() -> None:
+    """a reaches 80 % in round 2, and never with the other seed; b in rounds 1 and 2."""
+    cells = {"a": seeds({1: 0.1, 2: 0.9}, {1: 0.1, 2: 0.2}), "b": seeds({1: 0.8}, {1: 0.1, 2: 0.9})}
+    table = reading_table("Rounds", cells, AXES, [target_column(0.8)], compared="strategy")
+
+    assert table.columns == ("Rounds to 80 %",)
+    assert [fields[0] for _, fields in table.rows] == [Field("2.0", "", "1 never"), Field("1.5 ± 0.7", "best")]
 
 
 def test_a_hundred_rounds_are_looked_at_as_the_study_did() -> None:
