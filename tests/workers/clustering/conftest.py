@@ -1,3 +1,3 @@
-from tests.workers.datasets.conftest import data_home, real
+from tests.workers.datasets.conftest import data_home
 
-__all__ = ["data_home", "real"]
+__all__ = ["data_home"]
