@@ -1,7 +1,7 @@
 """Breaks a running platform in every way it promises to survive, at random moments.
 
 make faults                                         every fault ten times; writes benchmarks/results/
-python -m benchmarks.faults --only runner-killed    one fault
+python -m benchmarks.faults --only runner-killed    one fault, whose tries replace the earlier ones
 python -m benchmarks.faults --times 1 --short       each once, on short runs, as the tests do
 python -m benchmarks.faults --publish               also puts the table into docs/reliability.md
 
@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import facts
-from benchmarks.faults.report import MARKS, broken, table
+from benchmarks.engine import RESULTS, facts
+from benchmarks.faults.report import MARKS, broken, merged, table
 from benchmarks.plan import ROOT
 from benchmarks.platform import keep, platform, show
 
 PAGE = ROOT / "docs" / "reliability.md"
+KEPT = RESULTS / "faults.json"
 LEASE_SECONDS, SILENCE_SECONDS, MEMORY_MB = 5, 12, 1500
 SETTINGS = {
     "TRIBUTARY_LEASE": str(LEASE_SECONDS),
@@ -50,17 +51,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Whoever ends this by a signal gets his disk and his ports back all the same.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     results = {"machine": facts(), "lease": LEASE_SECONDS, "faults": found(given)}
-    text = table(results)
-    print(f"\n{text}\n")
+    print(f"\n{table(results)}\n")
     for line in broken(results):
         print(f"not kept: {line}")
     if given.to:
         given.to.write_text(json.dumps(results))
-    elif not given.only and not given.short:
-        keep("faults", results, text)
-    if given.publish:
-        show(PAGE, text, MARKS)
+    elif not given.short:
+        store(results if not given.only else merged(json.loads(KEPT.read_text()), results), given.publish)
     return 1 if broken(results) else 0
+
+
+def store(results: dict[str, Any], publish: bool) -> None:
+    keep("faults", results, table(results))
+    if publish:
+        show(PAGE, table(results), MARKS)
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

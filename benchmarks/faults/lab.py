@@ -52,12 +52,13 @@ class Lab:
 
     def settled(self) -> bool:
         """Whether each worker's process is there and computes nothing, its imports included."""
-        runners = [self.runner_of(name) for name in WORKERS]
-        if None in runners:
-            return False
-        before = [cpu_seconds(pid) for pid in runners if pid]
+        before = self.computed()
         time.sleep(QUIET_SECONDS)
-        return [cpu_seconds(pid) for pid in runners if pid] == before
+        return None not in before and self.computed() == before
+
+    def computed(self) -> list[tuple[int, float] | None]:
+        """Each worker's process and its CPU seconds; None where there is none, or it goes at this moment."""
+        return [cpu_seconds(self.runner_of(name)) for name in WORKERS]
 
     def ear(self, *names: str) -> Callable[[], str]:
         """What the workers write into their logs from now on."""
@@ -81,9 +82,12 @@ def send(pid: int | None, number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def cpu_seconds(pid: int) -> float:
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system
+def cpu_seconds(pid: int | None) -> tuple[int, float] | None:
+    with suppress(psutil.Error):
+        if pid is not None:
+            times = psutil.Process(pid).cpu_times()
+            return pid, times.user + times.system
+    return None
 
 
 @contextmanager

@@ -52,6 +52,16 @@ def taken_up(tries: Sequence[Try]) -> str:
     return f"taken up again after {statistics.median(seconds):.1f} s (at most {max(seconds):.1f} s)"
 
 
+def merged(kept: Mapping[str, Any], fresh: Mapping[str, Any]) -> dict[str, Any]:
+    """A fault that was tried anew has all its new tries in place of the earlier ones; each tells its commit."""
+    faults = {
+        name: {"commit": results["machine"].get("commit"), **found}
+        for results in (kept, fresh)
+        for name, found in results["faults"].items()
+    }
+    return {**kept, "faults": faults}
+
+
 def broken(results: Mapping[str, Any]) -> list[str]:
     return [
         f"{name}: {problem}"
