@@ -87,16 +87,17 @@ def setting_of(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
 
 
 def standings(samples: Mapping[str, Sample], groups: Sequence[Sequence[str]], *, higher: bool) -> dict[str, Standing]:
-    """The best mean of each group of rivals, and its ties: their paired difference's 95 % interval includes 0."""
+    """The best mean of each group of rivals, or several equal ones, and ties: their paired 95 % interval includes 0."""
     found: dict[str, Standing] = {}
     for group in groups:
         means = {cell: mean for cell in group if cell in samples and (mean := samples[cell].mean) is not None}
         if len(means) < 2:
             continue
         best = (max if higher else min)(means, key=lambda cell: means[cell])
-        found[best] = "best"
         for cell in means:
             difference = paired_difference(samples[best], samples[cell])
-            if cell != best and difference is not None and difference.verdict == "tie":
+            if means[cell] == means[best]:
+                found[cell] = "best"
+            elif difference is not None and difference.verdict == "tie":
                 found[cell] = "tie"
     return found

@@ -41,6 +41,11 @@ def test_nobody_is_best_alone_and_cells_without_values_do_not_count() -> None:
     assert standings({"a": seeds(1.0), "b": Sample({}, lost=3)}, [["a", "b"]], higher=True) == {}
 
 
+def test_equal_means_are_best_together() -> None:
+    found = standings({"a": seeds(2.0), "b": seeds(2.0), "c": seeds(3.0)}, [["a", "b", "c"]], higher=False)
+    assert found == {"a": "best", "b": "best"}
+
+
 def test_values_are_named_by_what_they_stand_for() -> None:
     accuracy = metric_label("accuracy")
     assert value_label(accuracy, Wanted()).axis == "Test accuracy at the last round, %"
