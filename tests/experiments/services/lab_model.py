@@ -172,3 +172,8 @@ class ModelLab:
 
     def counts(self, study: int) -> Counter[str]:
         return Counter(self.runs[pk].state for pk in self.studies[study].runs)
+
+    def words(self, study: int) -> set[str]:
+        """What may be said of its runs."""
+        leaving = any(self.runs[pk].leaving for pk in self.studies[study].runs)
+        return {*self.counts(study), *(["leaving"] if leaving else [])}

@@ -69,14 +69,15 @@ def progress_counts_as_modelled(model: ModelLab) -> None:
 
 def nothing_is_stuck() -> None:
     """Said without the model, in case it shares a mistake with the code."""
-    held = {run for run, _ in rows("run_id, study_id", "membership")}
-    alive = {study for study, cancelled in rows("id, cancelled", "study") if not cancelled}
-    wanted = {run for run, study in rows("run_id, study_id", "membership") if study in alive}
+    fields = """run.id, state, cancel_requested, hash, shared,
+        finished IS NULL, lease_token IS NULL, lease_until IS NULL,
+        count(study.id), count(study.id) FILTER (WHERE NOT study.cancelled)"""
+    held = """run LEFT JOIN experiments_membership AS membership ON membership.run_id = run.id
+        LEFT JOIN experiments_study AS study ON study.id = membership.study_id GROUP BY run.id"""
     live = []
-    fields = "id, state, cancel_requested, hash, shared, finished IS NULL, lease_token IS NULL, lease_until IS NULL"
-    for pk, state, leaving, identity, shared, *unset in rows(fields, "run"):
-        assert pk in held, "a run without a study"
-        assert pk in wanted or state not in ACTIVE or leaving, "a run that nobody waits for"
+    for _, state, leaving, identity, shared, *unset, holders, waiting in rows(fields, f"run AS {held}"):
+        assert holders, "a run without a study"
+        assert waiting or state not in ACTIVE or leaving, "a run that nobody waits for"
         assert unset == [state in ACTIVE, state != "running", state != "running"], "an end or a lease out of place"
         live += [identity] if shared and state in LIVE else []
     assert len(live) == len(set(live)), "equal runs beside each other"
