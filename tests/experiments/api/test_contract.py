@@ -90,9 +90,10 @@ STREAMED = [key for key in ROUTES if key[1] == "/metrics" or key[1].startswith("
 
 
 @pytest.fixture
-def study(owner: User) -> Study:
+def study(owner: User, everyone: dict[str, Client]) -> Study:
     """With a saved view and a share link of the same number, so that one number addresses all three."""
     made = lab.launched(owner)
+    ShareLink.objects.filter(pk=made.pk).update(id=made.pk + 1_000_000)  # the visitor's
     SavedView.objects.create(pk=made.pk, owner=owner, name="A view", query="study=1")
     ShareLink.objects.create(
         pk=made.pk, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
