@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 
 from experiments.api.urls import api
@@ -89,22 +89,28 @@ STREAMED = [key for key in ROUTES if key[1] == "/metrics" or key[1].startswith("
 """Each from a transaction of its own, which cannot begin within a test's."""
 
 
+FAR = 1_000_000
+"""What a study's view and link are numbered above it: no sequence comes there."""
+
+
 @pytest.fixture
-def study(owner: User, everyone: dict[str, Client]) -> Study:
-    """With a saved view and a share link of the same number, so that one number addresses all three."""
+def study(owner: User) -> Study:
+    """With a saved view and a share link, so that one number addresses all three."""
     made = lab.launched(owner)
-    ShareLink.objects.filter(pk=made.pk).update(id=made.pk + 1_000_000)  # the visitor's
-    SavedView.objects.create(pk=made.pk, owner=owner, name="A view", query="study=1")
+    SavedView.objects.create(pk=made.pk + FAR, owner=owner, name="A view", query="study=1")
     ShareLink.objects.create(
-        pk=made.pk, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
+        pk=made.pk + FAR, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
     )
+    with connection.cursor() as cursor:  # numbers that were given by hand are not given again
+        for table in ("savedview", "sharelink"):
+            cursor.execute(f"SELECT setval('experiments_{table}_id_seq', %s)", [made.pk + 2_000_000])
     return made
 
 
 def sent(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
     there = study != NOT_THERE
     names = {"name": "niid-bench" if there else "nothing", "chart": "curves" if there else "nothing"}
-    address = (path + row.query).format(study=study, run=run, view=study, link=study, **names)
+    address = (path + row.query).format(study=study, run=run, view=study + FAR, link=study + FAR, **names)
     return client.generic(method, f"/api/v1{address}", data=as_json(row.body), content_type="application/json")
 
 
