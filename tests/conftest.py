@@ -55,6 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
         del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browsers come last: Playwright's event loop stays in the main thread, where no other may then be started."""
+    items.sort(key=lambda item: "e2e" in item.path.parts)
+
+
 def pytest_unconfigure() -> None:
     for holder in (POSTGRES_PORT, REDIS_PORT):
         holder.close()
