@@ -49,6 +49,7 @@ def test_a_comparison_is_built_by_ticking_and_lives_in_the_address(member_page: 
     expect(page.locator("#chart-curves figcaption")).to_contain_text("95 % confidence interval")
     page.get_by_role("textbox", name="Target").fill("60")
     page.get_by_role("textbox", name="Target").press("Enter")
+    expect(page).to_have_url(re.compile("target=60"))
     legend = page.locator("#chart-curves")
     expect(legend.get_by_role("button", name=re.compile("fedavg · n=3"))).to_be_visible()
     page.get_by_text("1 study · 12 runs").click()
