@@ -15,7 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from workers.catalog import load_catalog
 from workers.engine.arrays import Tensors
-from workers.engine.chain import chain_descend, chain_gradients, chain_of
+from workers.engine.chain import chain_gradients, chain_of
 from workers.engine.dropout import with_keyed_dropout
 from workers.streams import stream
 
@@ -107,20 +107,6 @@ def stacked_gradients(
     each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
     losses = each.mean(1) if weights is None else (each * weights).sum(1)
     return losses.detach(), list(torch.autograd.grad(losses.sum(), leaves))
-
-
-def stacked_descent(
-    network: Network,
-    params: list[torch.Tensor],
-    samples: torch.Tensor,
-    index: torch.Tensor,
-    y: torch.Tensor,
-    weights: torch.Tensor | None,
-    lr: float,
-) -> torch.Tensor:
-    """A plain gradient step of a stack in place, and the losses before it: for chains of linear layers only."""
-    assert network.chain is not None
-    return chain_descend(network.chain, params, samples, index, y, weights, lr)
 
 
 def takes_channels_last(module: nn.Module) -> bool:

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 
 from workers.engine.arrays import Tensors
+from workers.engine.chain import chain_descend
 from workers.engine.dropout import step_offset
 from workers.engine.federation import ClientData
 from workers.engine.losses import mean_losses
-from workers.engine.network import Gradients, Network, stacked_descent, stacked_gradients
+from workers.engine.network import Gradients, Network, stacked_gradients
 from workers.engine.optimizer import StackedOptimizer, State
 from workers.engine.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part
 from workers.engine.schedule import Batch, Schedule
@@ -232,9 +233,8 @@ class Trainer:
         own = params if len(batch.index) == len(work.clients) else [param[rows] for param in params]
         if self.descends:
             y = self.rule.targets(work, rows, self.samples.labels(batch.index))
-            losses = stacked_descent(
-                self.network, own, self.samples.x, batch.index, y, batch.weights, self.optimizer.lr
-            )
+            lr, chain = self.optimizer.lr, self.network.chain or []
+            losses = chain_descend(chain, own, self.samples.x, batch.index, y, batch.weights, lr)
         else:
             losses = self.optimized(work, own, state, batch)
         if not isinstance(rows, slice):

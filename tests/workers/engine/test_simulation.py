@@ -211,10 +211,10 @@ def test_a_stop_is_honoured_within_one_local_step(tmp_path: Path) -> None:
 
 
 def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workers.engine import network
+    from workers.engine import trainer
 
     whole = simulate(tiny(cohort=None))
-    real, refused = network.chain_descend, []
+    real, refused = trainer.chain_descend, []
 
     def small_only(chain: Any, params: Any, samples: Any, index: torch.Tensor, *rest: Any) -> Any:
         if len(index) > 2:
@@ -222,7 +222,7 @@ def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None
             raise torch.OutOfMemoryError("too many clients")
         return real(chain, params, samples, index, *rest)
 
-    monkeypatch.setattr(network, "chain_descend", small_only)
+    monkeypatch.setattr(trainer, "chain_descend", small_only)
 
     assert distance(simulate(tiny(cohort=None)), whole) < 1e-14
     assert refused
