@@ -1,6 +1,6 @@
 """Times the engine against Flower's Ray backend, pfl and a plain loop, all in one run on this machine.
 
-make bench                                      everything, about ten minutes; writes benchmarks/results/
+make bench                                      everything, about a quarter of an hour; writes benchmarks/results/
 python -m benchmarks.engine --only logistic     one federation
 python -m benchmarks.engine --quick             few rounds: does every contender still run?
 python -m benchmarks.engine --publish           also puts the table into README.md and docs/benchmarks.md
@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 
 from benchmarks.contenders.clock import STARTED
-from benchmarks.plan import CONTESTS, ROOT, Contest, Setting, command, ensure_pfl, environment
+from benchmarks.plan import CONTESTS, PASSES, ROOT, Contest, Setting, command, ensure_pfl, environment
 from benchmarks.report import key, missed, publish, table
 from benchmarks.shapes import SHAPES
 from workers.engine.provenance import commit, machine, packages
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     contests = [each for each in CONTESTS if not given.only or each.shape in given.only]
     if any(each.contender == "pfl" for each in contests):
         ensure_pfl()
-    results = {"machine": facts(), "contests": {key(each): best(each, quick=given.quick) for each in contests}}
+    results = {"machine": facts(), "contests": measure_all(contests, quick=given.quick)}
     text = table(results)
     print(f"\n{text}\n")
     for line in missed(results["contests"]):
@@ -57,15 +57,42 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def best(contest: Contest, *, quick: bool) -> dict[str, Any]:
-    """The setting with the fastest warm round; all of them are kept beside it."""
-    settings = contest.settings[:1] if quick else contest.settings
-    measured = [measure(contest, each, QUICK_ROUNDS if quick else contest.rounds) for each in settings]
+def measure_all(contests: Sequence[Contest], *, quick: bool) -> dict[str, Any]:
+    """By `shape/contender` the setting with the fastest warm round; all of them are kept beside it.
+
+    The contenders of a federation take turns, several times over, so that a machine that is slower for a minute is
+    slower for all of them.
+    """
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {key(each): {} for each in contests}
+    for shape in dict.fromkeys(each.shape for each in contests):
+        for _ in range(1 if quick else PASSES[shape]):
+            for contest in (each for each in contests if each.shape == shape):
+                for setting in contest.settings[:1] if quick else contest.settings:
+                    result = measure(contest, setting, QUICK_ROUNDS if quick else contest.rounds)
+                    found[key(contest)].setdefault(str(setting), []).append(result)
+    return {name: best([pooled(passes) for passes in settings.values()]) for name, settings in found.items()}
+
+
+def best(measured: Sequence[dict[str, Any]]) -> dict[str, Any]:
     chosen = min(measured, key=lambda each: each["warm"])
     return {**chosen, "all": {each["setting"]: each["warm"] for each in measured}}
 
 
+def pooled(passes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One measurement of all warm rounds of all passes."""
+    rounds = [seconds for each in passes for seconds in each["rounds"]]
+    return {
+        **passes[0],
+        "warm": statistics.median(rounds),
+        "rounds": len(rounds),
+        "passes": len(passes),
+        "cold": statistics.median(each["cold"] for each in passes),
+        "peak_bytes": max(each["peak_bytes"] for each in passes),
+    }
+
+
 def measure(contest: Contest, setting: Setting, rounds: int) -> dict[str, Any]:
+    """What a process of that contender reports; `rounds` are the seconds of its warm ones."""
     with tempfile.TemporaryDirectory() as folder:
         out, log = Path(folder) / "out.json", Path(folder) / "log.txt"
         with log.open("wb") as file:
@@ -79,11 +106,11 @@ def measure(contest: Contest, setting: Setting, rounds: int) -> dict[str, Any]:
             )
         if done.returncode or not out.exists():
             raise SystemExit(f"{key(contest)} ({setting}) failed:\n{log.read_text(errors='replace')[-3000:]}")
-        found = json.loads(out.read_text())
-    seconds = found.pop("rounds")
-    result = {**found, "setting": str(setting), "warm": statistics.median(warm(seconds)), "rounds": len(seconds)}
-    print(f"{key(contest):24} {setting!s:24} warm {result['warm'] * 1000:10.2f} ms   cold {result['cold']:6.1f} s")
-    return result
+        found: dict[str, Any] = json.loads(out.read_text())
+    seconds = list(warm(found["rounds"]))
+    middle = statistics.median(seconds) * 1000
+    print(f"{key(contest):24} {setting!s:24} warm {middle:10.2f} ms   cold {found['cold']:6.1f} s", flush=True)
+    return {**found, "setting": str(setting), "rounds": seconds}
 
 
 def warm(seconds: Sequence[float]) -> Sequence[float]:

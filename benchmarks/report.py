@@ -61,7 +61,8 @@ def machine_line(machine: Mapping[str, Any]) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     return (
         f"Measured on {machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, "
-        f"Python {machine['python']}, {packages}. Medians of warm rounds, all in one run."
+        f"Python {machine['python']}, {packages}. "
+        "Medians of warm rounds, all in one run, in which contenders take turns."
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.engine import warm
+from benchmarks.engine import best, pooled, warm
 from benchmarks.plan import CONTESTS, ROOT, Contest, Setting, command, counted
 from benchmarks.report import END, START, faster, milliseconds, missed, publish, table
 
@@ -44,6 +44,18 @@ def test_a_ratio_says_how_many_times_faster_tributary_is() -> None:
 def test_floors_that_were_not_reached_are_told() -> None:
     assert list(missed(FOUND)) == ["logistic/pfl: 1.80x, the floor is 2x"]
     assert list(missed({"memory/tributary": measured(9.0, peak_bytes=4.5e9)})) == ["memory: 4.50 GB"]
+
+
+def test_passes_are_pooled_and_the_best_setting_is_shown() -> None:
+    def passed(setting: str, rounds: list[float], cold: float) -> dict[str, Any]:
+        return {"setting": setting, "rounds": rounds, "cold": cold, "peak_bytes": 7}
+
+    one = pooled([passed("one", [1.0, 2.0], 9.0), passed("one", [6.0], 5.0), passed("one", [4.0, 5.0], 8.0)])
+    two = pooled([passed("two", [3.0, 3.5, 9.0], 1.0)])
+
+    assert one == {"setting": "one", "rounds": 5, "passes": 3, "warm": 4.0, "cold": 8.0, "peak_bytes": 7}
+    assert best([one, two])["setting"] == "two"
+    assert best([one, two])["all"] == {"one": 4.0, "two": 3.5}
 
 
 def test_the_table_has_a_row_per_contender() -> None:

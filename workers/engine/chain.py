@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -46,17 +47,31 @@ def chain_gradients(
     return found
 
 
+@dataclass(frozen=True)
+class Descent:
+    """Gradient descent, with momentum if any, as torch.optim.SGD does it without Nesterov's look ahead."""
+
+    lr: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+
+
 def chain_descend(
     chain: Chain,
     params: list[torch.Tensor],
-    samples: torch.Tensor,
+    velocity: list[torch.Tensor],
+    samples: tuple[torch.Tensor, torch.Tensor],
     index: torch.Tensor,
-    y: torch.Tensor,
     weights: torch.Tensor | None,
-    lr: float,
+    descent: Descent,
 ) -> torch.Tensor:
-    """One step of plain gradient descent on the samples at `index`, in place; gradients are never written down."""
-    losses: torch.Tensor = on(samples.device, descend)(chain, params, samples, index, y, weights, lr)
+    """One step on the samples and labels at `index`, in place; plain gradients are never written down.
+
+    `velocity` has what momentum keeps, a tensor for each of `params`; without momentum it is empty.
+    """
+    x, y = samples
+    lr, momentum, decay = descent.lr, descent.momentum, descent.weight_decay
+    losses: torch.Tensor = on(x.device, descend)(chain, params, velocity, x, y, index, weights, lr, momentum, decay)
     return losses
 
 
@@ -97,20 +112,41 @@ def gradients(
 def descend(
     chain: list[bool],
     params: list[torch.Tensor],
+    velocity: list[torch.Tensor],
     samples: torch.Tensor,
+    labels: torch.Tensor,
     index: torch.Tensor,
-    y: torch.Tensor,
     weights: torch.Tensor | None,
     lr: float,
+    momentum: float,
+    weight_decay: float,
 ) -> torch.Tensor:
-    x = samples.index_select(0, index.reshape(-1)).view([index.shape[0], index.shape[1], -1])
+    plain = len(velocity) == 0
+    flat = index.reshape(-1)
+    x = samples.index_select(0, flat).view([index.shape[0], index.shape[1], -1])
+    y = labels.index_select(0, flat).view_as(index)
     inputs, logits = forward(chain, params, x)
-    losses, error = cross_entropy(logits, y, weights, -lr)
+    losses, error = cross_entropy(logits, y, weights, -lr if plain else 1.0)
     errors = backward(chain, params, inputs, error)
-    for layer in range(len(chain)):
-        params[2 * layer].baddbmm_(errors[layer], inputs[layer].transpose(1, 2))
-        params[2 * layer + 1].add_(errors[layer].sum(2))
+    if plain:
+        push(params, 1.0 - lr * weight_decay, errors, inputs)
+    else:
+        push(velocity, momentum, errors, inputs)
+        for number, speed in enumerate(velocity):
+            if weight_decay != 0.0:
+                speed.add_(params[number], alpha=weight_decay)
+            params[number].add_(speed, alpha=-lr)
     return losses
+
+
+def push(moved: list[torch.Tensor], kept: float, errors: list[torch.Tensor], inputs: list[torch.Tensor]) -> None:
+    """Makes `moved` that share of itself and adds the gradients."""
+    for layer in range(len(inputs)):
+        moved[2 * layer].baddbmm_(errors[layer], inputs[layer].transpose(1, 2), beta=kept)
+        bias = moved[2 * layer + 1]
+        if kept != 1.0:
+            bias.mul_(kept)
+        bias.add_(errors[layer].sum(2))
 
 
 def forward(chain: list[bool], params: list[torch.Tensor], x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:

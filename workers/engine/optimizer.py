@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from workers.engine.chain import Descent
+
 State = dict[str, list[torch.Tensor]]
 
 
@@ -20,8 +22,8 @@ class StackedOptimizer(ABC):
 
     slots: tuple[str, ...] = ()
     lr: float
-    plain: bool = False
-    """A step is -lr times the gradient and nothing else."""
+    descent: Descent | None = None
+    """Where gradient and step can be one."""
 
     def new_state(self, params: Sequence[torch.Tensor]) -> State:
         return {slot: [torch.zeros_like(param) for param in params] for slot in self.slots}
@@ -40,7 +42,8 @@ class StackedSgd(StackedOptimizer):
         self.lr, self.momentum = params.lr, params.momentum
         self.nesterov, self.weight_decay = params.nesterov, params.weight_decay
         self.slots = ("momentum",) if self.momentum else ()
-        self.plain = not (self.momentum or self.weight_decay)
+        if not self.nesterov:
+            self.descent = Descent(self.lr, self.momentum, self.weight_decay)
 
     def update(self, params: list[torch.Tensor], grads: list[torch.Tensor], state: State, step: int) -> None:
         if self.weight_decay:

@@ -120,6 +120,10 @@ class LocalRule:
     full_batch: bool = False
     """One step along the gradient over all samples of a client, in place of epochs of batches."""
 
+    @property
+    def changes_labels(self) -> bool:
+        return type(self).targets is not LocalRule.targets
+
     def start(self, work: LocalWork) -> None:
         """Before the first step; may change `work.params` in place."""
 

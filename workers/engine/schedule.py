@@ -88,10 +88,12 @@ class Schedule:
         index = torch.from_numpy(self.order[np.minimum(places, len(self.order) - 1)]).to(self.device)
         active = ends[rows] > steps
         alike = active.all(1) & (counts == counts[:, :1]).all(1)
-        real = torch.from_numpy(counts)
-        for at, step in enumerate(range(first, last)):
+        everyone, full = slice(0, len(rows)), index[:, :, : self.batch_size].unbind()
+        for at, (step, real) in enumerate(zip(range(first, last), torch.from_numpy(counts).unbind(), strict=True)):
             if alike[at]:
-                yield Batch(step, slice(0, len(rows)), index[at, :, : counts[at, 0]], real[at], None)
+                size = counts[at, 0]
+                chosen = full[at] if size == self.batch_size else index[at, :, :size]
+                yield Batch(step, everyone, chosen, real, None)
             else:
                 yield from self.step(step, index[at], counts[at], active[at])
 

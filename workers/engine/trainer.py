@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from workers.engine.arrays import Tensors
-from workers.engine.chain import chain_descend
+from workers.engine.chain import Descent, chain_descend
 from workers.engine.dropout import step_offset
 from workers.engine.federation import ClientData
 from workers.engine.losses import mean_losses
@@ -36,11 +36,9 @@ class Samples:
     y: torch.Tensor
 
     def take(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        x = self.x.index_select(0, index.reshape(-1))
-        return x.view(*index.shape, *self.x.shape[1:]), self.labels(index)
-
-    def labels(self, index: torch.Tensor) -> torch.Tensor:
-        return self.y.index_select(0, index.reshape(-1)).view(index.shape)
+        flat = index.reshape(-1)
+        x, y = self.x.index_select(0, flat), self.y.index_select(0, flat)
+        return x.view(*index.shape, *self.x.shape[1:]), y.view(index.shape)
 
 
 @dataclass(frozen=True)
@@ -229,30 +227,33 @@ class Trainer:
 
     def step(self, work: LocalWork, params: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
         """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
-        rows = batch.rows
-        own = params if len(batch.index) == len(work.clients) else [param[rows] for param in params]
-        if self.descends:
-            y = self.rule.targets(work, rows, self.samples.labels(batch.index))
-            lr, chain = self.optimizer.lr, self.network.chain or []
-            losses = chain_descend(chain, own, self.samples.x, batch.index, y, batch.weights, lr)
+        rows, own, moments = batch.rows, params, state
+        if len(batch.index) < len(work.clients):
+            own = [param[rows] for param in params]
+            moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
+        if self.descent is None:
+            losses = self.optimized(work, own, moments, batch)
         else:
-            losses = self.optimized(work, own, state, batch)
+            chain, velocity, samples = self.network.chain or [], moments.get("momentum", []), self.samples
+            given = (samples.x, samples.y)
+            losses = chain_descend(chain, own, velocity, given, batch.index, batch.weights, self.descent)
         if not isinstance(rows, slice):
             put_back(params, own, rows)
+            for slot, tensors in state.items():
+                put_back(tensors, moments[slot], rows)
         return losses
 
     @cached_property
-    def descends(self) -> bool:
-        """Gradient and step can be one: nothing looks at the gradient in between, and nothing else is added."""
-        watched = self.rule.changes_gradients or self.rule.changes_steps
+    def descent(self) -> Descent | None:
+        """Where gradient and step can be one: nothing looks at either in between, and labels are the samples' own."""
+        watched = self.rule.changes_gradients or self.rule.changes_steps or self.rule.changes_labels
         stacked = self.gradients is stacked_gradients and self.network.chain is not None
-        return stacked and self.optimizer.plain and not watched
+        return self.optimizer.descent if stacked and not watched else None
 
-    def optimized(self, work: LocalWork, own: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
+    def optimized(self, work: LocalWork, own: list[torch.Tensor], moments: State, batch: Batch) -> torch.Tensor:
         rows = batch.rows
         x, y = self.samples.take(batch.index)
         y = self.rule.targets(work, rows, y)
-        moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
         keyed = buffers
         if self.network.keys:
@@ -265,8 +266,6 @@ class Trainer:
             self.rule.stepped(work, self.named(batch, own, grads))
         if not isinstance(rows, slice):
             put_back(list(work.buffers.values()), list(buffers.values()), rows)
-            for slot, tensors in state.items():
-                put_back(tensors, moments[slot], rows)
         return losses
 
     def named(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from workers.engine.chain import chain_descend, chain_gradients, chain_of
+from workers.engine.chain import Descent, chain_descend, chain_gradients, chain_of
 from workers.engine.dropout import KeyedDropout
 from workers.engine.network import Network, takes_channels_last
 
@@ -48,16 +48,37 @@ def test_a_copy_for_another_thread_has_the_same_names() -> None:
 def test_a_written_out_descent_is_a_step_along_the_gradients(weighted: bool) -> None:
     torch.manual_seed(2)
     stacks = [torch.randn(3, *shape).double() for shape in [(5, 6), (5,), (4, 5), (4,)]]
-    samples, index, y = torch.randn(9, 2, 3).double(), torch.randint(0, 9, (3, 7)), torch.randint(0, 4, (3, 7))
+    samples, labels = torch.randn(9, 2, 3).double(), torch.randint(0, 4, (9,))
+    index = torch.randint(0, 9, (3, 7))
     weights = torch.rand(3, 7).double() if weighted else None
     before = [each.clone() for each in stacks]
-    expected, grads = chain_gradients([True, False], stacks, samples[index], y, weights)
+    expected, grads = chain_gradients([True, False], stacks, samples[index], labels[index], weights)
 
-    losses = chain_descend([True, False], stacks, samples, index, y, weights, 0.3)
+    losses = chain_descend([True, False], stacks, [], (samples, labels), index, weights, Descent(0.3))
 
     torch.testing.assert_close(losses, expected, rtol=0, atol=1e-14)
     for old, new, gradient in zip(before, stacks, grads, strict=True):
         torch.testing.assert_close(new, old - 0.3 * gradient, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_a_written_out_descent_equals_torchs_sgd(momentum: float, decay: float) -> None:
+    torch.manual_seed(3)
+    module = nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4)).double()
+    x, y, index = torch.randn(9, 2, 3).double(), torch.randint(0, 4, (9,)), torch.randint(0, 9, (4, 1, 7))
+    stacks = [param.detach()[None].clone() for param in module.parameters()]
+    velocity = [torch.zeros_like(stack) for stack in stacks] if momentum else []
+    torchs = torch.optim.SGD(module.parameters(), 0.3, momentum=momentum, weight_decay=decay)
+
+    for step in index:
+        torchs.zero_grad()
+        nn.functional.cross_entropy(module(x[step[0]]), y[step[0]]).backward()
+        torchs.step()
+        chain_descend([True, False], stacks, velocity, (x, y), step, None, Descent(0.3, momentum, decay))
+
+    for stack, param in zip(stacks, module.parameters(), strict=True):
+        torch.testing.assert_close(stack[0], param.detach(), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -216,11 +216,11 @@ def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None
     whole = simulate(tiny(cohort=None))
     real, refused = trainer.chain_descend, []
 
-    def small_only(chain: Any, params: Any, samples: Any, index: torch.Tensor, *rest: Any) -> Any:
-        if len(index) > 2:
-            refused.append(len(index))
+    def small_only(chain: Any, params: list[torch.Tensor], *rest: Any) -> Any:
+        if len(params[0]) > 2:
+            refused.append(len(params[0]))
             raise torch.OutOfMemoryError("too many clients")
-        return real(chain, params, samples, index, *rest)
+        return real(chain, params, *rest)
 
     monkeypatch.setattr(trainer, "chain_descend", small_only)
 
