@@ -69,6 +69,12 @@ class Progress:
         return next((state.value for state in order if self.counts[state]), "done" if self.runs else "empty")
 
 
+def counts_of(study: int) -> Counter[str]:
+    """Its runs by state, and nothing else."""
+    members = Membership.objects.filter(study_id=study).order_by()
+    return Counter(dict(members.values_list("run__state").annotate(runs=Count("run_id"))))
+
+
 def progress_of(studies: Sequence[Study]) -> dict[int, Progress]:
     """One query for all of them; a study without runs has an empty progress."""
     rows: dict[int, list[dict[str, Any]]] = {study.pk: [] for study in studies}

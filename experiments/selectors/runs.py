@@ -21,6 +21,7 @@ class FailureGroup:
 
 def study_runs(*, study: int, state: str = "", page: int = 1) -> list[Membership]:
     members = Membership.objects.filter(study_id=study).select_related("run").order_by("position")
+    members = members.defer("run__spec", "run__findings", "run__provenance")
     if state:
         members = members.filter(run__state=state)
     return list(members[(page - 1) * PAGE : page * PAGE])

@@ -15,7 +15,7 @@ from experiments.charts.styles import Style, styles_in
 from experiments.models import RunState, Study
 from experiments.selectors import runs as run_reads
 from experiments.selectors.cells import Cell, cells_in, cells_of, measured
-from experiments.selectors.progress import progress_of
+from experiments.selectors.progress import counts_of
 from experiments.selectors.statistics import SeedStatistics, curve_statistics, final_statistics
 from experiments.selectors.studies import known_tags, rows_for
 from experiments.services.rights import may_manage
@@ -63,7 +63,7 @@ def study(request: HttpRequest, pk: int) -> HttpResponse:
 def study_runs(request: HttpRequest, pk: int) -> HttpResponse:
     """The table of runs alone, to page through thousands."""
     found = get_object_or_404(Study, pk=pk)
-    counts, looks = progress_of([found])[pk].counts, styles_in(cells_in(pk))
+    counts, looks = counts_of(pk), styles_in(cells_in(pk))
     return render(request, "parts/study_runs.html", {"study": found, **runs_context(request, pk, counts, looks)})
 
 

@@ -1,4 +1,5 @@
 // Server-sent events become one "live" event on <body>, at most every so often; without a stream, a clock does it.
+// A page that may not listen (a shared one has no account) has the clock alone: <body data-clock="milliseconds">.
 const PAUSE = 400;
 const POLL = 2000;
 
@@ -19,14 +20,15 @@ export function tick() {
   waiting = setTimeout(announce, Math.max(0, last + PAUSE - Date.now()));
 }
 
-function poll(on) {
+function poll(on, every = POLL) {
   clearInterval(clock);
-  clock = on ? setInterval(tick, POLL) : null;
+  clock = on ? setInterval(tick, every) : null;
 }
 
-function open(url) {
+function open(url, every) {
   close();
-  poll(true);
+  poll(true, every);
+  if (!url) return;
   stream = new EventSource(url);
   stream.addEventListener("open", () => { poll(false); tick(); });
   stream.addEventListener("error", () => poll(true));
@@ -54,9 +56,9 @@ function close() {
 
 // A hidden page holds no connection: browsers allow only six to one server, and a lab keeps many tabs.
 export function startLive() {
-  const url = document.body.dataset.events;
-  if (!url) return;
-  const follow = () => (document.hidden || ended ? close() : open(url));
+  const { events: url, clock: every } = document.body.dataset;
+  if (!url && !every) return;
+  const follow = () => (document.hidden || ended ? close() : open(url, Number(every) || POLL));
   document.addEventListener("visibilitychange", follow);
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from threading import Lock
 from typing import Any
 
 import torch
@@ -21,6 +21,9 @@ from torch import nn
 Chain = list[bool]
 """For each linear layer whether a ReLU follows it."""
 Gradients = tuple[torch.Tensor, list[torch.Tensor]]
+
+compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
+compiling = Lock()
 
 
 def chain_of(module: nn.Module) -> Chain | None:
@@ -80,13 +83,15 @@ def on(device: torch.device, function: Callable[..., Any]) -> Callable[..., Any]
     return scripted(function) if device.type == "cpu" else function
 
 
-@cache
 def scripted(function: Callable[..., Any]) -> Callable[..., Any]:
-    with warnings.catch_warnings():
-        # TorchScript has had its last new feature, but has no successor that needs no compiler.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        compiled: Callable[..., Any] = torch.jit.script(function)
-    return compiled
+    """Compiled once, by one thread: Python 3.11 may fail to parse in two threads at a time."""
+    if function not in compiled:
+        with compiling, warnings.catch_warnings():
+            # TorchScript has had its last new feature, but has no successor that needs no compiler.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            if function not in compiled:
+                compiled[function] = torch.jit.script(function)
+    return compiled[function]
 
 
 # From here on only what TorchScript understands.

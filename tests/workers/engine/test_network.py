@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from time import sleep
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from workers.engine.chain import Descent, chain_descend, chain_gradients, chain_of
+from workers.engine.chain import Descent, chain_descend, chain_gradients, chain_of, scripted
 from workers.engine.dropout import KeyedDropout
 from workers.engine.network import Network, takes_channels_last
 
@@ -150,3 +154,24 @@ def test_the_channel_goes_last_only_where_every_convolution_is_sound_with_it() -
     for wrong in (nn.Conv2d(3, 6, 5), nn.Conv2d(32, 32, 3, groups=32), nn.Conv2d(32, 64, 1), nn.Conv2d(3, 32, 3, 2)):
         assert not takes_channels_last(nn.Sequential(nn.Conv2d(3, 32, 3), wrong))
     assert not takes_channels_last(nn.Linear(3, 3))
+
+
+def test_a_function_is_compiled_by_one_thread_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two threads parse at a time, Python 3.11 raises now and then."""
+    begun, at_work, most = Barrier(4), [], []
+
+    def script(function: Any) -> Any:
+        at_work.append(function)
+        most.append(len(at_work))
+        sleep(0.05)
+        at_work.pop()
+        return function
+
+    def fresh() -> None: ...
+
+    monkeypatch.setattr(torch.jit, "script", script)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: (begun.wait(), scripted(fresh))[1], range(4)))
+
+    assert found == [fresh] * 4
+    assert most == [1]
