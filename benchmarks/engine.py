@@ -1,6 +1,6 @@
 """Times the engine against Flower's Ray backend, pfl and a plain loop, all in one run on this machine.
 
-make bench                                      everything, about a quarter of an hour; writes benchmarks/results/
+make bench                                      everything, about ten minutes; writes benchmarks/results/
 python -m benchmarks.engine --only logistic     one federation
 python -m benchmarks.engine --quick             few rounds: does every contender still run?
 python -m benchmarks.engine --publish           also puts the table into README.md and docs/benchmarks.md

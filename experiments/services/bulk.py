@@ -51,7 +51,7 @@ def runs_cancel(*, runs: Iterable[int], actor: User) -> Outcome:
         others = Membership.objects.filter(run__in=found, study__cancelled=False).exclude(study__owner=actor)
         allowed = refuse(found, set() if actor.is_lab_admin else held(others) | strange(found, actor), FOREIGN, outcome)
         outcome.done = cancel_runs(allowed)
-        audit_record(actor=actor, action="run.cancel", subject=f"{outcome.done} runs", runs=allowed)
+        audit_record(actor=actor, action="run.cancel", subject=told(outcome.done), runs=allowed)
     return outcome
 
 
@@ -67,8 +67,13 @@ def runs_retry(*, runs: Iterable[int], actor: User) -> Outcome:
         outcome.done = requeue_runs(allowed)
         wanted_again = Study.objects.filter(memberships__run__in=allowed, cancelled=True)
         (wanted_again if actor.is_lab_admin else wanted_again.filter(owner=actor)).update(cancelled=False)
+        audit_record(actor=actor, action="run.retry", subject=told(outcome.done), runs=allowed)
         ring_after_commit(new=outcome.done)
     return outcome
+
+
+def told(runs: int) -> str:
+    return "1 run" if runs == 1 else f"{runs} runs"
 
 
 def in_state(runs: Iterable[int], states: Sequence[str], otherwise: str, outcome: Outcome) -> list[int]:

@@ -40,6 +40,7 @@ def run_retry(*, run: Run, actor: User) -> Run:
             raise ConflictError(f"The run is {refreshed(run).state}: only failed and cancelled ones can be retried.")
         wanted_again = [study.pk for study in holders_of(run) if may_manage(actor, study)]
         Study.objects.filter(pk__in=wanted_again).update(cancelled=False)
+        audit_record(actor=actor, action="run.retry", subject=f"run {run.pk}")
         ring_after_commit(new=1)
     return refreshed(run)
 

@@ -44,6 +44,7 @@ def study_pause(*, study: Study, actor: User) -> Study:
     require_manage(actor, study)
     with transaction.atomic():
         study_set(study, paused=True)
+        audit_record(actor=actor, action="study.pause", subject=f"study {study.pk}", name=study.name)
         notify_study(study.pk, "paused")
     return refreshed(study)
 
@@ -52,6 +53,7 @@ def study_resume(*, study: Study, actor: User) -> Study:
     require_manage(actor, study)
     with transaction.atomic():
         study_set(study, paused=False)
+        audit_record(actor=actor, action="study.resume", subject=f"study {study.pk}", name=study.name)
         notify_study(study.pk, "resumed")
         ring_after_commit()
     return refreshed(study)
@@ -73,6 +75,7 @@ def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
             swap_member(study, run, live)
         again = requeue_runs([run.pk for run in ended if run not in replaced])
         again += want_again(Run.objects.filter(studies=study) if reason is None else replaced.values())
+        audit_record(actor=actor, action="study.retry", subject=f"study {study.pk}", name=study.name, runs=again)
         notify_study(study.pk, "retried")
         ring_after_commit()
     return again

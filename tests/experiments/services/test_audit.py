@@ -1,4 +1,4 @@
-"""Launches, cancels, deletions, people and tokens leave an entry, and what is refused leaves none."""
+"""Launches, cancels, pauses, retries, deletions, people and tokens leave an entry, and what is refused leaves none."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from experiments.models import AuditEntry, Study, User
-from experiments.services.bulk import runs_cancel
+from experiments.services.bulk import runs_cancel, runs_retry
 from experiments.services.errors import NotAllowedError
 from experiments.services.people import user_create
-from experiments.services.runs import run_cancel
-from experiments.services.study_changes import study_cancel, study_delete
+from experiments.services.runs import run_cancel, run_retry
+from experiments.services.study_changes import study_cancel, study_delete, study_pause, study_resume, study_retry
 from tests.experiments import lab
 
 Told = tuple[str, str, str, dict[str, Any]]
@@ -48,6 +48,23 @@ def test_cancelling_runs_one_by_one_and_many_at_once(owner: User) -> None:
     assert told() == ("owner", "run.cancel", f"run {first.pk}", {})
     runs_cancel(runs=[second.pk, third.pk], actor=owner)
     assert told() == ("owner", "run.cancel", "2 runs", {"runs": [second.pk, third.pk]})
+
+
+def test_pausing_resuming_and_retrying(owner: User, admin: User) -> None:
+    study = lab.launched(owner)
+    study_pause(study=study, actor=admin)
+    assert told() == ("boss", "study.pause", f"study {study.pk}", {"name": "Two strategies"})
+    study_resume(study=study, actor=owner)
+    assert told() == ("owner", "study.resume", f"study {study.pk}", {"name": "Two strategies"})
+
+    first, second, third, *_ = lab.runs_in_order(study)
+    runs_cancel(runs=[first.pk, second.pk, third.pk], actor=owner)
+    run_retry(run=first, actor=owner)
+    assert told() == ("owner", "run.retry", f"run {first.pk}", {})
+    runs_retry(runs=[second.pk], actor=owner)
+    assert told() == ("owner", "run.retry", "1 run", {"runs": [second.pk]})
+    study_retry(study=study, actor=owner)
+    assert told() == ("owner", "study.retry", f"study {study.pk}", {"name": "Two strategies", "runs": 1})
 
 
 def test_a_new_person(db: None) -> None:

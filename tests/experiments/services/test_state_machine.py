@@ -135,9 +135,10 @@ class LabMachine(RuleBasedStateMachine):
         else:
             with refused(None if may else NotAllowedError):
                 bulk.STUDY_ACTIONS[deed](study=study, actor=self.people[actor])
+        if may:
+            self.deeds[f"study.{deed}"] += 1
         if may and deed == "cancel":
             self.model.cancel(study.pk)
-            self.deeds["study.cancel"] += 1
         elif may:
             self.model.studies[study.pk].paused = deed == "pause"
 
@@ -149,6 +150,7 @@ class LabMachine(RuleBasedStateMachine):
             again = study_changes.study_retry(study=study, actor=self.people[actor], reason=reason)
         if may:
             assert again == self.model.retry(study.pk, reason)
+            self.deeds["study.retry"] += 1
 
     @deed(lambda self: self.model.studies, place=places, actor=people, wrong=some.sampled_from([None, 0, 0, 0, 1]))
     def delete(self, place: int, actor: str, wrong: int | None) -> None:
@@ -205,6 +207,8 @@ class LabMachine(RuleBasedStateMachine):
                 run_retry(run=run, actor=self.people[actor])
         if may and can:
             self.model.retry_run(actor, run.pk)
+        if (may and can) or (many and actor != "vic"):
+            self.deeds["run.retry"] += 1
 
     # Workers
 

@@ -29,6 +29,14 @@ def test_each_tab_opens_logged_out_without_controls_or_names_of_people(study: St
         assert hidden not in page, hidden
 
 
+def test_it_asks_again_every_ten_seconds_only_while_runs_go_on(study: Study) -> None:
+    address = share(study)
+    assert 'data-clock="10000"' in nobody().get(address).content.decode()
+    for run in lab.runs_in_order(study):
+        lab.moved(run, lab.RunState.DONE)
+    assert "data-clock" not in nobody().get(address).content.decode()
+
+
 def test_only_the_charts_of_the_shared_tab_open(study: Study) -> None:
     for tab in TABS:
         address = share(study, f"tab={tab}")
