@@ -27,7 +27,7 @@ def lab(live_platform: LivePlatform, real_data: None) -> LivePlatform:
     ("name", "runs", "compared", "displays"),
     [
         ("athena-fl-2023", 9, 7, ["detectors", "curves", "final-bars", "traffic", "sizes", "groups"]),
-        ("bozorgzad-2024", 13, 5, ["curves", "swap-moments", "traffic", "rounds-to-target"]),
+        ("bozorgzad-2024", 13, 4, ["curves", "swap-moments", "traffic", "rounds-to-target"]),
         ("iaisy-2024", 6, 5, ["curves", "against-ratio", "rounds-to-target"]),
         ("mazarakis-2023", 4, 4, ["stability-table", "overlays", "curves"]),
         ("niid-bench", 28, 0, ["final-table", "curves", "holdings"]),
