@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
-
 from config import env
 from config.database import databases
 from config.home import Home
@@ -80,17 +77,8 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-
-def package_folder(package: str, inside: str) -> Path:
-    """A folder of an installed package, found without importing it."""
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise env.SettingError(f"{package} is not installed: run `make up`.")
-    return Path(spec.submodule_search_locations[0]) / inside
-
-
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [ROOT / "static", ("plotly", package_folder("plotly", "package_data"))]
+STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0 if DEBUG else 300
 
