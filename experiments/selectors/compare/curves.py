@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
 from django.db import connection
 
 FINITE = "abs(m.value) < 'Infinity'"  # NaN is more than infinity to PostgreSQL
 # Values that are not finite become NULL, which aggregates leave out; OFFSET 0 has that done once for all of them.
+# Each cell's columns travel as bytes: to read thousands of rows of text takes longer than to compute them.
 QUERY = """
-    SELECT cell, round, avg(value), stddev_samp(value), min(value), max(value), count(value), count(*) - count(value),
-        {x}, {seeds}
+    SELECT cell, {columns}
     FROM (
-        SELECT p.cell, p.run, m.round, CASE WHEN {finite} THEN m.value END AS value {total}
-        FROM unnest(%(runs)s::bigint[], %(cells)s::int[]) AS p(run, cell) JOIN experiments_metric m ON m.run_id = p.run
-        {spent}
-        WHERE m.name = %(metric)s OFFSET 0
-    ) measured
-    GROUP BY cell, round ORDER BY cell, round
+        SELECT cell, round, avg(value) AS mean, stddev_samp(value) AS std, min(value) AS low, max(value) AS high,
+            count(value)::int AS n, (count(*) - count(value))::int AS lost, {x} AS x, {seeds} AS seeds
+        FROM (
+            SELECT p.cell, p.run, m.round, CASE WHEN {finite} THEN m.value END AS value {total}
+            FROM unnest(%(runs)s::bigint[], %(cells)s::int[]) AS p(run, cell)
+            JOIN experiments_metric m ON m.run_id = p.run
+            {spent}
+            WHERE m.name = %(metric)s OFFSET 0
+        ) measured
+        GROUP BY cell, round
+    ) points
+    GROUP BY cell ORDER BY cell
 """
-# As bytes: PostgreSQL's arrays travel as text, which takes longer to read than all the rest.
+WHOLE, REAL = ("round", "n", "lost"), ("x", "mean", "std", "low", "high")
+COLUMNS = ", ".join(
+    f"string_agg({sent}, ''::bytea ORDER BY round)"
+    for sent in [
+        *(f"int4send({name})" for name in WHOLE),
+        *(f"float8send(coalesce({name}, 'NaN'))" for name in REAL),
+        "seeds",
+    ]
+)
 SEEDS = "string_agg(float8send(value), ''::bytea ORDER BY run)"
 # What a run has spent up to a round; the mean over seeds is the curve's place on such an axis.
 SPENT = """
@@ -30,6 +45,7 @@ SPENT = """
             FROM experiments_metric WHERE name = ANY(%(spent)s) AND run_id = ANY(%(runs)s) GROUP BY run_id, round
         ) s ON s.run_id = m.run_id AND s.round = m.round
 """
+BY_ROUND = {"x": "round::float8", "total": "", "spent": ""}
 
 
 class CurveStatistics(NamedTuple):
@@ -54,21 +70,24 @@ def curves_of(
     *, cells: Mapping[str, Sequence[int]], metric: str, spent: Sequence[str] = (), with_values: bool = False
 ) -> list[CurveStatistics]:
     """`cells` has each cell's runs. `spent` names the metrics that add up to the x axis: by default, the round."""
-    axis = (
-        {"x": "avg(total)", "total": ", s.total", "spent": SPENT} if spent else {"x": "round", "total": "", "spent": ""}
-    )
-    query = QUERY.format(**axis, finite=FINITE, seeds=SEEDS if with_values else "NULL")
+    axis = {"x": "avg(total)", "total": ", s.total", "spent": SPENT} if spent else BY_ROUND
+    query = QUERY.format(**axis, columns=COLUMNS, finite=FINITE, seeds=SEEDS if with_values else "NULL::bytea")
     # Cells travel as their place in the list: grouping by their 64 characters would cost more than the arithmetic.
     pairs = [(run, place) for place, runs in enumerate(cells.values()) for run in runs]
     runs, places = [run for run, _ in pairs], [place for _, place in pairs]
     keys = list(cells)
     with connection.cursor() as cursor:
         cursor.execute(query, {"metric": metric, "runs": runs, "cells": places, "spent": list(spent)})
-        return [
-            CurveStatistics(keys[cell], number, mean, std, low, high, n, lost, float(x), doubles(values))
-            for cell, number, mean, std, low, high, n, lost, x, values in cursor.fetchall()
-        ]
+        return [point for cell, *sent in cursor.fetchall() for point in points_of(keys[cell], sent)]
 
 
-def doubles(sent: memoryview | None) -> tuple[float, ...]:
-    return struct.unpack(f">{len(sent) // 8}d", sent) if sent else ()
+def points_of(cell: str, sent: Sequence[memoryview | None]) -> list[CurveStatistics]:
+    """One cell's points from its columns, in the order of QUERY."""
+    rounds, counts, lost = (np.frombuffer(column or b"", ">i4").tolist() for column in sent[:3])
+    x, *real, seeds = (np.frombuffer(column or b"", ">f8").tolist() for column in sent[3:])
+    mean, std, low, high = ([None if value != value else value for value in column] for column in real)
+    ends = list(accumulate(counts)) if seeds else [0] * len(counts)
+    own = [tuple(seeds[end - count : end]) if end else () for count, end in zip(counts, ends, strict=True)]
+    return [
+        CurveStatistics(cell, *point) for point in zip(rounds, mean, std, low, high, counts, lost, x, own, strict=True)
+    ]
