@@ -53,7 +53,7 @@ def lab() -> Iterator[dict[str, int]]:
     from config.services.postgres import Postgres
 
     with tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
-        server = Postgres(Home(Path(folder)), throwaway=True)
+        server = Postgres(home=Home(Path(folder)), throwaway=True)
         server.start()
         os.environ |= {
             "TRIBUTARY_HOME": folder,

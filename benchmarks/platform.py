@@ -67,7 +67,7 @@ def platform(**settings: str) -> Iterator[tuple[Home, Postgres, Redis]]:
     from config.services.redis import Redis
 
     home = Home(Path(tempfile.mkdtemp(prefix="tributary-bench-")))
-    postgres, redis = Postgres(home), Redis(home)
+    postgres, redis = Postgres(home=home), Redis(home=home)
     try:
         postgres.start()
         redis.start()

@@ -32,8 +32,8 @@ from tests.live import LivePlatform
 
 HOME = Home(Path(tempfile.mkdtemp(prefix="tributary-test-")))
 POSTGRES_PORT, REDIS_PORT = reserve_port(), reserve_port()
-POSTGRES = Postgres(HOME, throwaway=True, port=port_of(POSTGRES_PORT))
-REDIS = Redis(HOME, port=port_of(REDIS_PORT))
+POSTGRES = Postgres(home=HOME, throwaway=True, port=port_of(POSTGRES_PORT))
+REDIS = Redis(home=HOME, port=port_of(REDIS_PORT))
 UNPACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "unpack"
 
 # Before Django reads its settings. The servers start later, and only if a test asks for them.

