@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 
 from experiments.live.notify import notify_rounds, notify_states
@@ -130,10 +130,17 @@ def engine_record(*, claim: Claim, engine: str) -> None:
 
 
 def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
-    """A checkpoint counts from here on, and never if the lease is gone."""
+    """A checkpoint counts from here on, and never if the lease is gone. One that is further than all before it
+
+    forgives earlier crashes: a run of days is given up for what it cannot get past, not for the age of its machines.
+    """
     with transaction.atomic():
-        locked(claim)
+        run = locked(claim)
+        furthest = Attempt.objects.filter(run=run).aggregate(Max("checkpoint_round"))["checkpoint_round__max"]
         Attempt.objects.filter(token=claim.token).update(checkpoint=path, checkpoint_round=round_number)
+        if run.crashes and (furthest is None or round_number > furthest):
+            run.crashes = 0
+            run.save(update_fields=["crashes"])
 
 
 def run_finish(

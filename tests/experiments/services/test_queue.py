@@ -126,13 +126,26 @@ def test_a_crash_is_tried_again_from_its_checkpoint_three_times(claim: Claim, wo
     run_crash(claim=claim, reason="Killed.")
     second = claimed(worker)
     assert (second.run, second.attempt, second.resume) == (claim.run, 2, ("/home/round-10",))
-    checkpoint_record(claim=second, path="/home/round-20", round_number=20)
+    checkpoint_record(claim=second, path="/home/again-10", round_number=10)
     run_crash(claim=second, reason="Killed.")
     third = claimed(worker)
-    assert third.resume == ("/home/round-20", "/home/round-10")
+    assert third.resume == ("/home/again-10", "/home/round-10")
     run_crash(claim=third, reason="Killed.")
     assert (the_run().state, the_run().reason) == (RunState.FAILED, "Killed. Given up after 3 attempts.")
     assert Counter(Attempt.objects.values_list("outcome", flat=True)) == {Outcome.CRASHED: 3}
+
+
+def test_crashes_are_forgiven_where_a_run_gets_further(claim: Claim, worker: Worker) -> None:
+    run_crash(claim=claim, reason="Killed.")
+    second = claimed(worker)
+    checkpoint_record(claim=second, path="/home/round-10", round_number=10)
+    assert the_run().crashes == 0
+    run_crash(claim=second, reason="Killed.")
+    run_crash(claim=claimed(worker), reason="Killed.")
+    fourth = claimed(worker)
+    checkpoint_record(claim=fourth, path="/home/round-20", round_number=20)
+    run_crash(claim=fourth, reason="Killed.")
+    assert (the_run().state, the_run().crashes) == (RunState.QUEUED, 1)
 
 
 def test_a_released_run_goes_back_without_counting_as_a_crash(claim: Claim, worker: Worker) -> None:
