@@ -10,7 +10,7 @@ from typing import Any
 from django.http import QueryDict
 
 from experiments.charts.displays.groups import MEMBERS
-from experiments.charts.displays.table import DisplayTable
+from experiments.charts.displays.table import DisplayTable, Field
 from experiments.charts.metrics import metric_label
 from experiments.compare.choices import choices_of
 from experiments.compare.overview import against
@@ -86,7 +86,7 @@ def tables_of(subject: Subject, preset: Preset) -> list[DisplayTable]:
 
 
 def table_of(table: DisplayTable) -> dict[str, Any]:
-    rows = [[list(heads), [[field.text, field.standing] for field in fields]] for heads, fields in table.rows]
+    rows = [[list(heads), [[noted(field), field.standing] for field in fields]] for heads, fields in table.rows]
     return {
         "title": table.title,
         "heads": list(table.heads),
@@ -94,6 +94,11 @@ def table_of(table: DisplayTable) -> dict[str, Any]:
         "rows": rows,
         "caption": table.caption,
     }
+
+
+def noted(field: Field) -> str:
+    """With what its mean leaves out, such as seeds that never reached a target."""
+    return f"{field.text} ({field.note})" if field.note else field.text
 
 
 def charts_of(subject: Subject) -> list[dict[str, Any]]:

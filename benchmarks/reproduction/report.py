@@ -45,7 +45,7 @@ def progress(told: Told) -> str:
 def shown_table(table: Told) -> str:
     rows = [[*heads, *(emphasised(*field) for field in fields)] for heads, fields in table["rows"]]
     lines = markdown([*table["heads"], *table["columns"]], rows, words=len(table["heads"]))
-    text = f"{lines}\n\n{table['caption']}." if table["caption"] else lines
+    text = f"{lines}\n\n{table['caption'].rstrip('.')}." if table["caption"] else lines
     return folded(table["title"], text) if len(rows) > MOST_ROWS else f"**{table['title']}**\n\n{text}"
 
 
