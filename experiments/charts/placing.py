@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from experiments.charts.labels import MAIN, follows
-from experiments.charts.styles import HUES, Style, dash, in_order, name_of, strategy_hues
+from experiments.charts.styles import DASHES, HUES, Style, dash, in_order, name_of, strategy_hues
 
 Axes = Mapping[str, Mapping[str, str]]
 
@@ -16,7 +16,7 @@ NONE = "-"
 """Chosen not to be used, where otherwise one would be chosen automatically."""
 CROWDED = 8
 """More lines than this in a panel are a wall."""
-FEW_VALUES = 6
+FEW_VALUES = 8
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,25 @@ def decided(words: Mapping[str, str], by: Sequence[Mapping[str, str]]) -> bool:
 
 
 def uncrowded(axes: Axes, placing: Placing, lines: int) -> Placing:
-    """With panels where nobody chose any and there are too many lines for one: by axes with few values."""
+    """With panels where nobody chose any and there are too many lines for one: by axes with few values.
+
+    Where even then two lines of a panel would look the same, what gave the colour gives the rows, and the axis with the
+    most values has the colours.
+    """
     colour = placing.colour or next(iter(axes), "")
     sizes = {axis: len(set(words.values())) for axis, words in axes.items()}
     used = {colour, placing.dash, placing.row, placing.column}
     free = sorted((size, axis) for axis, size in sizes.items() if axis not in used and size <= FEW_VALUES)
-    if placing.column or placing.row or lines <= CROWDED or not free:
+    if placing.column or placing.row or lines <= CROWDED:
         return placing
-    column, *others = [axis for _, axis in reversed(free)]
+    column, *others = [axis for _, axis in reversed(free)] or [""]
     crowded = others and lines / sizes[column] > CROWDED
-    return replace(placing, column=column, row=others[-1] if crowded else "")
+    found = replace(placing, column=column, row=others[-1] if crowded else "")
+    rest = [axis for axis in axes if axis not in {colour, found.row, found.column}]
+    alike = len(set(zip(*(axes[axis].values() for axis in rest), strict=True))) > len(DASHES) if rest else False
+    if alike and not (placing.colour or placing.dash or found.row) and sizes[colour] <= FEW_VALUES:
+        return replace(found, row=colour, colour=max(rest, key=lambda axis: sizes[axis]))
+    return found
 
 
 def hues_of(specs: Mapping[str, Mapping[str, Any]], lines: Axes, colour: str) -> tuple[dict[str, int], dict[str, int]]:

@@ -52,6 +52,11 @@ class Picked:
     def active(self) -> int:
         return sum(run.state in (RunState.QUEUED, RunState.RUNNING) for run in self.runs.values())
 
+    @property
+    def narrowed(self) -> list[str]:
+        """The values that were ticked, of those that there are."""
+        return [value.word for facet in self.facets for value in facet.values if value.chosen]
+
     @cached_property
     def flat(self) -> dict[str, dict[str, Any]]:
         return {cell.key: cell.flat for cell in self.cells}

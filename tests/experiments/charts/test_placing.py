@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from experiments.charts.labels import axis_values
@@ -84,3 +85,27 @@ def test_a_bigger_wall_gets_rows_too() -> None:
     many = cells(*(f"{name}/{part}/{n}" for name in names for part in ("iid", "shards", "x") for n in (5, 9)))
     assert uncrowded(axis_values(many), Placing(), 24) == Placing(column="partition")
     assert uncrowded(axis_values(many), Placing(), 30) == Placing(column="partition", row="clients")
+
+
+def test_lines_that_would_look_the_same_change_colour_for_rows() -> None:
+    """Eleven values and six dashes: two optimizers become rows, and the values have the colours."""
+    axes = {
+        "optimizer": {f"{name}/{n}": name for name in ("sgd", "adamw") for n in range(11)},
+        "hybrid.ratio": {f"{name}/{n}": f"ratio {n / 10}" for name in ("sgd", "adamw") for n in range(11)},
+    }
+    assert uncrowded(axes, Placing(), 22) == Placing(colour="hybrid.ratio", row="optimizer")
+    assert uncrowded(axes, Placing(colour="optimizer"), 22) == Placing(colour="optimizer")
+
+
+def test_no_two_lines_of_a_panel_look_the_same_in_a_grid_of_44() -> None:
+    names = [f"{o}/{m}/{n}" for o in ("sgd", "adamw") for m in ("share", "unify") for n in range(11)]
+    axes = {
+        "optimizer": {name: name.split("/")[0] for name in names},
+        "hybrid.method": {name: name.split("/")[1] for name in names},
+        "hybrid.ratio": {name: name.split("/")[2] for name in names},
+    }
+    specs = {name: {"strategy": {"name": "fedavg"}} for name in names}
+    found = placed(specs, axes, uncrowded(axes, Placing(), 44))
+    looks = Counter((each.row, each.column, each.style.hue, each.style.dash) for each in found.values())
+    assert set(looks.values()) == {1}
+    assert len({(row, column) for row, column, _, _ in looks}) == 4
