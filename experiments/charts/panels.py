@@ -10,6 +10,8 @@ ACROSS = 3
 """Panels of one axis stand in rows of so many."""
 MOST_PANELS = 18
 PANEL_HEIGHT, FRAME = 210, 64
+LEAST_HEIGHT = 560
+"""Of several rows together: two are taller than many."""
 GAP_ACROSS = 0.03
 TITLE_GAP, PLAIN_GAP, LINE = 36, 12, 16
 
@@ -43,7 +45,7 @@ class Grid:
     @property
     def height(self) -> int | None:
         """In pixels where there are several rows; one row has the page's own height."""
-        return None if self.down == 1 else PANEL_HEIGHT * self.down + FRAME
+        return None if self.down == 1 else max(PANEL_HEIGHT * self.down, LEAST_HEIGHT) + FRAME
 
     def place(self, row: str, column: str) -> int | None:
         """From 1 at the top left; None for a panel that is not drawn."""
@@ -112,7 +114,7 @@ def titles(grid: Grid) -> Iterator[dict[str, Any]]:
     for row, text in enumerate(grid.rows):
         up = grid.domain(row * len(grid.columns) + 1)[1]
         if text:
-            yield {**plain, "text": text, "x": 1, "y": middle(up), "xanchor": "left", "textangle": 90, "xshift": 6}
+            yield {**plain, "text": text, "x": 1, "y": middle(up), "xanchor": "left", "yanchor": "middle", "textangle": 90, "xshift": 6}
 
 
 def middle(domain: Sequence[float]) -> float:

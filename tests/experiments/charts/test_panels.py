@@ -32,7 +32,8 @@ def test_many_panels_of_one_axis_stand_in_rows_of_three() -> None:
     assert (grid.across, grid.down, grid.panels) == (3, 2, 5)
     assert [grid.at(place) for place in (1, 3, 4, 5)] == [(0, 0), (0, 2), (1, 0), (1, 1)]
     layout = panel_layout(grid, X, Y)
-    assert layout["height"] == 2 * 210 + 64
+    assert layout["height"] == 560 + 64
+    assert grid_of([("", name) for name in "abcdefghi"]).height == 3 * 210 + 64
     # The third has nothing below it, so it is labelled; the first two are not.
     assert [place for place in ("", "2", "3", "4", "5") if "showticklabels" not in layout[f"xaxis{place}"]] == [
         *("3", "4", "5")
