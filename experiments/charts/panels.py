@@ -114,7 +114,8 @@ def titles(grid: Grid) -> Iterator[dict[str, Any]]:
     for row, text in enumerate(grid.rows):
         up = grid.domain(row * len(grid.columns) + 1)[1]
         if text:
-            yield {**plain, "text": text, "x": 1, "y": middle(up), "xanchor": "left", "yanchor": "middle", "textangle": 90, "xshift": 6}
+            beside = {"x": 1, "y": middle(up), "xanchor": "left", "yanchor": "middle", "xshift": 6}
+            yield {**plain, "text": text, **beside, "textangle": 90}
 
 
 def middle(domain: Sequence[float]) -> float:
