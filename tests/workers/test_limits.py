@@ -15,11 +15,10 @@ from pytest_django import Settings
 
 from experiments.models import Attempt, Metric, Run, User
 from experiments.services.studies import study_launch
-from workers import agent as agent_module
-from workers.agent import Agent
-from workers.drive import limits
+from workers import tasks
 from workers.memory import allowed_memory
 from workers.slot import Limits, Slot
+from workers.tasks import Agent, limits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -128,7 +127,7 @@ def test_limits_are_as_set_and_none_at_zero(settings: Settings) -> None:
 def test_no_run_is_taken_while_the_disk_is_full(
     runs: list[Run], hire: Hire, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(agent_module, "ROOM_BYTES", 1 << 62)
+    monkeypatch.setattr(tasks, "ROOM_BYTES", 1 << 62)
     assert hire(SOUND).work() == 0
     assert list(Run.objects.values_list("state", flat=True)) == ["queued", "queued"]
     assert "No run is taken: only" in caplog.text
