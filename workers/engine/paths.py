@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import local
 
@@ -43,9 +43,14 @@ class ThreadedPath(Path):
         self.own.trainer = replace(self.trainer, network=self.trainer.network.twin())
 
     def train(self, assignment: Assignment) -> list[Outcome]:
-        groups = self.groups(assignment.clients)
-        found = self.pool.map(lambda group: self.train_group(replace(assignment, clients=group)), groups)
-        return [outcome for outcomes in found for outcome in outcomes]
+        parts = [replace(assignment, clients=group) for group in self.groups(assignment.clients)]
+        work = [self.pool.submit(self.train_group, part) for part in parts]
+        try:
+            return [outcome for each in work for outcome in each.result()]
+        except BaseException:
+            # What still runs would write down what its clients keep, after the round was taken back.
+            wait([each for each in work if not each.cancel()])
+            raise
 
     @abstractmethod
     def groups(self, clients: Sequence[ClientData]) -> list[list[ClientData]]: ...

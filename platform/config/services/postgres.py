@@ -24,7 +24,7 @@ DURABLE = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_
 THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Postgres(Server):
     """Ends its sessions when asked to stop; everything committed is on disk."""
 

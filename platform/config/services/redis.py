@@ -13,7 +13,7 @@ from config.services.server import Server, clean_environment
 from config.services.spawn import Command, spawn
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Redis(Server):
     title = "Redis"
     start_seconds = 20

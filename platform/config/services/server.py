@@ -16,7 +16,7 @@ from config.services.account import ServiceError, server_account
 from config.services.spawn import last_line, port_of, reserve_port
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Server(ABC):
     """`asks` it to end, and after `patience` seconds `insists`."""
 
