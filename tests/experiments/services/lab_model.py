@@ -46,6 +46,12 @@ class ModelRun:
         tired = self.crashes == TRIES
         self.end("failed" if tired else "queued", outcome, f"{reason} Given up after 3 attempts." if tired else "")
 
+    def save(self, number: int) -> None:
+        """A checkpoint that is further than all before it forgives crashes."""
+        if number > max((each.checkpoint for each in self.attempts if each.checkpoint is not None), default=-1):
+            self.crashes = 0
+        self.attempts[-1].checkpoint = number
+
     def stop(self) -> None:
         if self.state == "queued":
             self.state = "cancelled"

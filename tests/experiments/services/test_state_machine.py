@@ -243,9 +243,7 @@ class LabMachine(RuleBasedStateMachine):
             leases.checkpoint_record(claim=claim, path=f"attempt-{claim.attempt - 1}", round_number=rounds[-1])
         if run:
             run.rounds |= set(rounds)
-            if rounds[-1] > max((each.checkpoint for each in run.attempts if each.checkpoint is not None), default=-1):
-                run.crashes = 0
-            run.attempts[-1].checkpoint = rounds[-1]
+            run.save(rounds[-1])
             assert wishes == leases.Wishes(cancel=run.leaving, drain=False)
 
     @deed(
