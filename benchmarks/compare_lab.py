@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from experiments.models import Run, Study, User
-from experiments.services.studies import study_launch
+from experiments.studies.services.launch import study_launch
 
 METRICS = ("accuracy", "loss", "bytes_up", "bytes_down", "seconds")
 BLOCK: dict[str, Any] = {

@@ -34,7 +34,7 @@ SETTLED_MS = 2_500
 
 def first_paints(study: int, repeats: int = 5) -> tuple[float, float]:
     """Coming from the list of studies, and in a browser that is new here; medians, in milliseconds."""
-    from config.services.spawn import port_of, reserve_port
+    from config.services.server import port_of, reserve_port
 
     with reserve_port() as holder:
         port = port_of(holder)

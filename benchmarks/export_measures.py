@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from config.processes import environment, web_command
-from config.services.spawn import port_of, reserve_port
+from config.services.server import port_of, reserve_port
 from django.db import connection
 
+from experiments.access.services.tokens import token_create
 from experiments.models import User
-from experiments.services.studies import study_launch
-from experiments.services.tokens import token_create
+from experiments.studies.services.launch import study_launch
 
 CHUNK = 1 << 20
 PATIENCE_SECONDS = 60

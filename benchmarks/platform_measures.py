@@ -19,10 +19,10 @@ from django.db.models import Max, Min
 from django.test import Client
 
 from experiments.models import RunState, Study, User
-from experiments.services.fleet import worker_enlist, worker_leave
-from experiments.services.leases import run_release
-from experiments.services.queue import run_claim
-from experiments.services.studies import study_launch
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.leases import run_release
+from experiments.queue.services.workers import worker_enlist, worker_leave
+from experiments.studies.services.launch import study_launch
 
 PEOPLE = 5
 PATIENCE_SECONDS = 600.0

@@ -1,29 +1,17 @@
+"""Every page's address. REST has its own in `experiments.api.urls`."""
+
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from experiments.views import (
-    accounts,
-    actions,
-    audit,
-    catalog,
-    datasets,
-    displays,
-    editor,
-    fleet,
-    log_in,
-    me,
-    portraits,
-    presets,
-    queue,
-    run_clients,
-    run_figures,
-    run_files,
-    runs,
-    studies,
-    study,
-    study_edits,
-)
-from experiments.views.compare.paths import urlpatterns as compare_paths
+from experiments.access import views as access
+from experiments.catalog import views as catalog
+from experiments.client_data import views as client_data
+from experiments.compare.views import displays, downloads, page, shared
+from experiments.datasets import views as datasets
+from experiments.presets import views as presets
+from experiments.queue.views import queue, workers
+from experiments.results.views import charts, files, run
+from experiments.studies.views import actions, editor, studies, study
 
 urlpatterns = [
     path("", studies.studies, name="studies"),
@@ -35,28 +23,35 @@ urlpatterns = [
     path("studies/<int:pk>", study.study, name="study"),
     path("studies/<int:pk>/figure", study.study_figure, name="study-figure"),
     path("studies/<int:pk>/runs", study.study_runs, name="study-runs"),
-    path("studies/portrait", portraits.draft_portrait, name="draft-portrait"),
-    path("studies/<int:pk>/portrait", portraits.study_portrait, name="study-portrait"),
+    path("studies/portrait", client_data.draft_portrait, name="draft-portrait"),
+    path("studies/<int:pk>/portrait", client_data.study_portrait, name="study-portrait"),
     path("studies/<int:pk>/displays", displays.study_displays, name="displays"),
     path("studies/<int:pk>/displays/charts/<slug:name>", displays.display_chart, name="display-chart"),
     path("studies/<int:pk>/displays/charts/<slug:name>.csv", displays.display_csv, name="display-csv"),
-    path("studies/<int:pk>/edit", study_edits.edit, name="study-edit"),
-    path("studies/<int:pk>/deletion", study_edits.deletion, name="study-deletion"),
+    path("studies/<int:pk>/edit", study.edit, name="study-edit"),
+    path("studies/<int:pk>/deletion", study.deletion, name="study-deletion"),
     path("studies/<int:pk>/<slug:action>", actions.study_action, name="study-action"),
-    path("runs/<int:pk>", runs.run, name="run"),
-    path("runs/<int:pk>/figure", run_figures.run_figure, name="run-figure"),
-    path("runs/<int:pk>/clients", run_clients.run_clients, name="run-clients"),
-    path("runs/<int:pk>/clients/figure", run_figures.clients_figure, name="run-clients-figure"),
-    path("runs/<int:pk>/costs/figure", run_figures.costs_figure, name="run-costs-figure"),
-    path("runs/<int:pk>/confusion/figure", run_figures.confusion_figure_of, name="run-confusion-figure"),
-    path("runs/<int:pk>/log", run_files.log, name="run-log"),
-    path("runs/<int:pk>/files/<str:name>", run_files.run_file, name="run-file"),
-    path("runs/<int:pk>/portrait", portraits.run_portrait, name="run-portrait"),
+    path("runs/<int:pk>", run.run, name="run"),
+    path("runs/<int:pk>/figure", charts.run_figure, name="run-figure"),
+    path("runs/<int:pk>/clients", run.run_clients, name="run-clients"),
+    path("runs/<int:pk>/clients/figure", charts.clients_figure, name="run-clients-figure"),
+    path("runs/<int:pk>/costs/figure", charts.costs_figure, name="run-costs-figure"),
+    path("runs/<int:pk>/confusion/figure", charts.confusion_figure_of, name="run-confusion-figure"),
+    path("runs/<int:pk>/log", files.log, name="run-log"),
+    path("runs/<int:pk>/files/<str:name>", files.run_file, name="run-file"),
+    path("runs/<int:pk>/portrait", client_data.run_portrait, name="run-portrait"),
     path("runs/<int:pk>/<slug:action>", actions.run_action, name="run-action"),
     path("queue", queue.queue_page, name="queue"),
     path("queue/runs/<slug:action>", queue.runs_action, name="queue-runs"),
     path("queue/studies/<slug:action>", queue.studies_action, name="queue-studies"),
-    *compare_paths,
+    path("compare", page.compare, name="compare"),
+    path("compare/charts/<slug:name>", page.chart, name="compare-chart"),
+    path("compare/charts/<slug:name>.csv", downloads.chart_csv, name="compare-csv"),
+    path("compare/table.<slug:kind>", downloads.table_file, name="compare-table"),
+    path("shared/<str:secret>", shared.shared, name="shared"),
+    path("shared/<str:secret>/charts/<slug:name>", shared.shared_chart, name="shared-chart"),
+    path("shared/<str:secret>/charts/<slug:name>.csv", shared.shared_csv, name="shared-csv"),
+    path("shared/<str:secret>/table.<slug:kind>", shared.shared_table, name="shared-table"),
     path("presets", presets.preset_list, name="presets"),
     path("presets/<slug:name>", presets.preset_page, name="preset"),
     path("presets/<slug:name>/launch", presets.preset_launching, name="preset-launch"),
@@ -65,16 +60,16 @@ urlpatterns = [
     path("data-sets/npz/upload", datasets.dataset_upload, name="dataset-upload"),
     path("data-sets/<slug:name>/look", datasets.dataset_look, name="dataset-look"),
     path("data-sets/<slug:name>/<slug:action>", datasets.dataset_action, name="dataset-action"),
-    path("portraits/<slug:key>.png", portraits.portrait_pictures, name="portrait-pictures"),
-    path("workers", fleet.workers_page, name="workers"),
-    path("workers/<int:pk>/<slug:action>", fleet.worker_action, name="worker-action"),
-    path("pulse", fleet.pulse_part, name="pulse"),
-    path("me", me.me, name="me"),
-    path("me/tokens", me.token_new, name="token-new"),
-    path("me/tokens/<int:pk>/revoke", me.token_end, name="token-revoke"),
-    path("people", accounts.accounts, name="people"),
-    path("people/<int:pk>/<slug:action>", accounts.account_action, name="person-action"),
-    path("audit", audit.audit, name="audit"),
-    path("log-in", log_in.LogIn.as_view(), name="login"),
+    path("portraits/<slug:key>.png", client_data.portrait_pictures, name="portrait-pictures"),
+    path("workers", workers.workers_page, name="workers"),
+    path("workers/<int:pk>/<slug:action>", workers.worker_action, name="worker-action"),
+    path("pulse", workers.pulse_part, name="pulse"),
+    path("me", access.me, name="me"),
+    path("me/tokens", access.token_new, name="token-new"),
+    path("me/tokens/<int:pk>/revoke", access.token_end, name="token-revoke"),
+    path("people", access.accounts, name="people"),
+    path("people/<int:pk>/<slug:action>", access.account_action, name="person-action"),
+    path("audit", access.audit, name="audit"),
+    path("log-in", access.LogIn.as_view(), name="login"),
     path("log-out", LogoutView.as_view(), name="logout"),
 ]

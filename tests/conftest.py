@@ -23,7 +23,7 @@ from config.home import Home
 from config.processes import environment
 from config.services.postgres import Postgres
 from config.services.redis import Redis
-from config.services.spawn import port_of, reserve_port
+from config.services.server import port_of, reserve_port
 from django.db import connections
 from django.test.utils import setup_databases
 from pytest_django import DjangoDbBlocker, Settings

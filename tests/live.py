@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from config.home import Home
 from config.processes import Slot, environment, scheduler_command, web_command, worker_command
-from config.services.spawn import Command, last_line, port_of, reserve_port, spawn
+from config.services.server import Command, last_line, port_of, reserve_port, spawn
 from django.conf import settings
 from django.core.management import call_command, get_commands
 from django.db import connection

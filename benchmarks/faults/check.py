@@ -14,8 +14,8 @@ from django.db.models.functions import Now
 from safetensors.numpy import load_file
 
 from benchmarks.faults.trial import Trial
+from experiments.core.json_values import json_safe
 from experiments.models import Attempt, Membership, Metric, Outcome, Round, Run, RunState
-from experiments.services.numbers import json_safe
 from workers.engine import simulate
 from workers.engine.records import Result, RoundRecord
 from workers.home import checkpoint_folder, home

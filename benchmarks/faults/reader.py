@@ -12,8 +12,8 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
+from experiments.access.services.tokens import token_create
 from experiments.models import User
-from experiments.services.tokens import token_create
 
 PAUSE_SECONDS = 0.2
 SILENCE_SECONDS = 20.0

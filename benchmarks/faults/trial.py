@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks.faults.lab import Lab
 from experiments.models import Attempt, Membership, Run, RunState, Study
-from experiments.services.studies import study_launch
+from experiments.studies.services.launch import study_launch
 
 Answer = TypeVar("Answer")
 LOOK_SECONDS = 0.01

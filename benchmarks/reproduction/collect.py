@@ -9,21 +9,21 @@ from typing import Any
 
 from django.http import QueryDict
 
-from experiments.charts.displays.groups import MEMBERS
-from experiments.charts.displays.table import DisplayTable, Field
-from experiments.charts.metrics import metric_label
+from experiments.compare.chart_builders import against
 from experiments.compare.choices import choices_of
-from experiments.compare.overview import against
-from experiments.displays import tables
-from experiments.displays.offered import OFFERS
-from experiments.displays.subject import Subject, subject_of
-from experiments.displays.views import RATIO, query, to_target
+from experiments.compare.displays import tables
+from experiments.compare.displays.compare_views import RATIO, query, to_target
+from experiments.compare.displays.offers import OFFERS
+from experiments.compare.displays.reading_table import DisplayTable, Field
+from experiments.compare.displays.subject import Subject, subject_of
+from experiments.compare.displays.tables import MEMBERS
+from experiments.labels.metrics import metric_label
 from experiments.models import Study
-from experiments.presets import words
+from experiments.presets import wording
 from experiments.presets.comparison import Row
 from experiments.presets.preset import Preset, presets
-from experiments.selectors.compare.curves import curves_of
-from experiments.selectors.presets import comparison
+from experiments.presets.selectors import comparison
+from experiments.statistics.over_seeds import curves_of
 
 TAG, ASIDE = "reproduction", "reproduction-aside"
 """An aside looks for the reason of a difference; its tables follow the study's own."""
@@ -66,11 +66,11 @@ def told(preset: Preset, study: Study) -> dict[str, Any]:
 def row_of(row: Row) -> dict[str, Any]:
     published = row.published
     return {
-        "about": words.about(published.match),
-        "what": words.what(published),
-        "unit": words.unit(published),
-        "published": words.printed(published),
-        "measured": words.measured(row),
+        "about": wording.about(published.match),
+        "what": wording.what(published),
+        "unit": wording.unit(published),
+        "published": wording.printed(published),
+        "measured": wording.measured(row),
         "n": row.n,
         "difference": f"{row.difference:+.2f}",
         "inside": row.inside,

@@ -10,8 +10,8 @@ from scipy.stats import t
 
 from benchmarks.strategies.measure import BLOCK, Found
 from workers.catalog import load_catalog
-from workers.component import Component
-from workers.handbook import explanation, parameters
+from workers.catalog.component import Component
+from workers.catalog.component_docs import explanation, parameters
 
 TABLE, CATALOG = "results", "catalog"
 BASELINE = "fedavg"

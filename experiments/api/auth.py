@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from ninja.errors import AuthenticationError
 from ninja.security import HttpBearer, SessionAuth
 
+from experiments.access.services.throttling import rate_check
+from experiments.access.services.tokens import token_authenticate
+from experiments.core.errors import NotAllowedError
 from experiments.models import Scope, Token, User
-from experiments.services.errors import NotAllowedError
-from experiments.services.rate_limits import rate_check
-from experiments.services.tokens import token_authenticate
 
 READS = ("GET", "HEAD", "OPTIONS")
 

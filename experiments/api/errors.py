@@ -11,8 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from experiments.services.errors import ConflictError, GoneError, NotAllowedError
-from experiments.services.rate_limits import RateLimitError
+from experiments.access.services.throttling import RateLimitError
+from experiments.core.errors import ConflictError, GoneError, NotAllowedError
 from workers.errors import Problem, SpecError, TributaryError
 
 logger = logging.getLogger(__name__)

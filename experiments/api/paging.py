@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from ninja import Schema
 from pydantic import Field
 
-from experiments.services.numbers import plain_text
+from experiments.core.json_values import plain_text
 from workers.errors import Problem, SpecError
 
 Row = TypeVar("Row", bound=Model)

@@ -1,16 +1,37 @@
-"""Tributary's own kind of API: reads carry an ETag, and the OpenAPI document tells more than the types do."""
+"""Tributary's own kind of API: ETags, pages of the OpenAPI document, and how Django reaches the routes."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
+from ninja.errors import AuthenticationError
 from ninja.operation import Operation
 
+from experiments.api.auth import BearerToken, person
+from experiments.api.errors import MISSING, UNKNOWN, refusal
 from experiments.api.openapi import explained
+
+OPERATION_PREFIX = {
+    "access": "audit",
+    "catalog": "lab",
+    "client_data": "data",
+    "compare": "comparisons",
+    "datasets": "data",
+    "queue": "lab",
+    "results": "runs",
+}
+"""Where generated clients know a feature's routes by another name than its folder's."""
 
 
 class LabAPI(NinjaAPI):
@@ -23,7 +44,10 @@ class LabAPI(NinjaAPI):
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         """Generated clients call their functions so: `studies_launch`, `runs_metrics`."""
-        return f"{operation.view_func.__module__.rpartition('.')[2]}_{operation.view_func.__name__}"
+        if operation.operation_id:
+            return operation.operation_id
+        feature = operation.view_func.__module__.split(".")[1]
+        return f"{OPERATION_PREFIX.get(feature, feature)}_{operation.view_func.__name__}"
 
 
 def conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -33,3 +57,57 @@ def conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     response["Cache-Control"] = "private, no-cache"
     patch_vary_headers(response, ["Authorization", "Cookie"])
     return get_conditional_response(request, etag=etag, response=response) or response
+
+
+PageView = Callable[..., HttpResponse]
+
+
+def open_to_readers(view: PageView) -> PageView:
+    @wraps(view)
+    def guarded(request: HttpRequest, **options: Any) -> HttpResponse:
+        if may_read(request):
+            return view(request, **options)
+        if request.path.endswith(".json"):
+            return refusal(401, UNKNOWN)
+        return redirect_to_login(request.get_full_path())
+
+    return guarded
+
+
+def may_read(request: HttpRequest) -> bool:
+    try:
+        return person(request).is_authenticated or BearerToken()(request) is not None
+    except AuthenticationError:
+        return False
+
+
+View = Callable[..., Any]
+
+
+def route_view(view: View) -> View:
+    """401 instead of a redirect to the log-in page, and words for a method that is not there."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, **options: Any) -> HttpResponseBase:
+        return in_words(view(request, **options))
+
+    @wraps(view)
+    async def later(request: HttpRequest, **options: Any) -> HttpResponseBase:
+        return in_words(await view(request, **options))
+
+    return login_not_required(later if iscoroutinefunction(view) else answer)
+
+
+def in_words(response: HttpResponseBase) -> HttpResponseBase:
+    if not isinstance(response, HttpResponseNotAllowed):
+        return response
+    allowed = ", ".join(sorted(response["Allow"].split(", ")))
+    told = refusal(405, f"This address takes {allowed}.")
+    told["Allow"] = allowed
+    return told
+
+
+@csrf_exempt
+@login_not_required
+def nothing_here(request: HttpRequest, rest: str) -> HttpResponse:
+    return refusal(404, MISSING)

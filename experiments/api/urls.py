@@ -1,14 +1,24 @@
+"""Every REST address: the routers of all features under /api/v1, and the health check."""
+
 from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from experiments.api import audit, comparisons, data, export, lab, presets, runs, studies, summary
+from experiments.access import api as access
 from experiments.api.auth import AUTH
-from experiments.api.docs import open_to_readers
 from experiments.api.errors import add_error_handlers
-from experiments.api.health import health
-from experiments.api.site import LabAPI
-from experiments.api.views import nothing_here, route_view
+from experiments.api.site import LabAPI, nothing_here, open_to_readers, route_view
+from experiments.catalog import api as catalog
+from experiments.client_data import api as client_data
+from experiments.compare import api as compare
+from experiments.datasets import api as datasets
+from experiments.export import api as export
+from experiments.operations.health import health
+from experiments.presets import api as presets
+from experiments.queue import api as queue
+from experiments.results import api as results
+from experiments.results.live import api as live
+from experiments.studies import api as studies
 
 api = LabAPI(
     title="Tributary",
@@ -19,14 +29,10 @@ api = LabAPI(
     docs_decorator=open_to_readers,
 )
 api.add_router("/studies", studies.router)
-api.add_router("/studies", summary.router)
-api.add_router("/runs", runs.router)
+api.add_router("/runs", results.router)
 api.add_router("/presets", presets.router)
-api.add_router("", lab.router)
-api.add_router("", data.router)
-api.add_router("", export.router)
-api.add_router("", comparisons.router)
-api.add_router("", audit.router)
+for feature in (catalog, queue, live, datasets, client_data, export, compare, access):
+    api.add_router("", feature.router)
 add_error_handlers(api)
 
 mounted = api.urls

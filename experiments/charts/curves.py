@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from experiments.charts.intervals import t_half_width
-from experiments.charts.metrics import MetricLabel, metric_label
 from experiments.charts.styles import Style
+from experiments.labels.metrics import MetricLabel, metric_label
+from experiments.statistics.intervals import t_half_width
 
 Band = Literal["std", "se", "ci", "boot", "range", "none"]
 BANDS: dict[Band, str] = {"std": "std", "se": "standard error", "ci": "95 % CI", "range": "min–max", "none": "none"}

@@ -9,12 +9,12 @@ from typing import Literal, TypeVar, get_args
 
 from django.http import QueryDict
 
-from experiments.charts.compare_curves import X_AXES, XAxis
 from experiments.charts.curves import BANDS, Band
-from experiments.charts.drawing import Drawing
-from experiments.charts.fairness import Shape
-from experiments.charts.placing import Placing
-from experiments.charts.values import KINDS, ValueKind, Wanted
+from experiments.charts.smoothing import Drawing
+from experiments.charts.styles import Placing
+from experiments.compare.charts.curves import X_AXES, XAxis
+from experiments.compare.charts.fairness import Shape
+from experiments.compare.charts.values import KINDS, ValueKind, Wanted
 
 Name = TypeVar("Name", bound=str)
 Tab = Literal["overview", "better", "cost", "clients", "specs"]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from experiments.charts.compare_curves import X_AXES
-from experiments.charts.intervals import Sample
-from experiments.charts.metrics import metric_label
-from experiments.charts.values import Wanted
+from experiments.compare.charts.curves import X_AXES
+from experiments.compare.charts.values import Wanted
 from experiments.compare.choices import Choices
-from experiments.compare.picked import Picked
-from experiments.selectors.compare.picks import PickedRun
-from experiments.selectors.compare.values import (
+from experiments.compare.selection import Picked
+from experiments.compare.selectors.cells import PickedRun
+from experiments.compare.selectors.values import (
     RunValue,
     best_values,
     final_values,
@@ -21,6 +19,8 @@ from experiments.selectors.compare.values import (
     totals,
     values_at,
 )
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Sample
 
 Samples = dict[tuple[str, int], Sample]
 

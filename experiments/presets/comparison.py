@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.intervals import Sample, paired_difference, t_half_width
 from experiments.presets.preset import Final, OneRun, Over, Preset, Published, Saved
-from experiments.presets.readings import Curves, sample_of
-from experiments.presets.savings import saved_percent
+from experiments.presets.readings import Curves, sample_of, saved_percent
+from experiments.statistics.intervals import Sample, paired_difference, t_half_width
 
 NOT_IN_GRID = "This study has no such cell."
 NOT_DONE = "No run of this cell is done yet."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.charts.diamonds import Diamond
-from experiments.charts.values import Wanted
-from experiments.presets import words
+from experiments.compare.charts.published_marks import Diamond
+from experiments.compare.charts.values import Wanted
+from experiments.presets import wording
 from experiments.presets.comparison import leaves, likeness, matches
 from experiments.presets.preset import At, Final, Max, Preset, Published, Reach
 
@@ -64,4 +64,4 @@ def stands_for(published: Published, metric: str, wanted: Wanted) -> bool:
 
 
 def diamond(published: Published, x: float | None = None) -> Diamond:
-    return Diamond(published.value, f"{words.printed(published)} {words.unit(published)}".strip(), x)
+    return Diamond(published.value, f"{wording.printed(published)} {wording.unit(published)}".strip(), x)

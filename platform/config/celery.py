@@ -45,5 +45,5 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
+    imports=["workers.queue.task"],
 )
-app.autodiscover_tasks(["workers"])

@@ -35,7 +35,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "config.headers.HeadersMiddleware",
+    "config.http_limits.HeadersMiddleware",
     "config.static.StaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -48,6 +48,8 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
+TAGGED = ("compare", "datasets", "presets", "queue", "results")
+"""Features with template tags of their own."""
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -58,7 +60,11 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "libraries": {
+                "tributary": "experiments.web.template_tags",
+                **{name: f"experiments.{name}.template_tags" for name in TAGGED},
+            },
         },
     }
 ]

@@ -1,25 +1,43 @@
-"""`manage.py up`: everything from nothing, a line a step."""
+"""`manage.py up`: everything from nothing, a line a step; what must hold before, and what the database needs first."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
+import os
 import signal
+import socket
 import subprocess
+import sys
+import urllib.request
 from dataclasses import dataclass, field
+from typing import IO, TypedDict
+from urllib.parse import urlsplit
+
+import psycopg2
+import redis
+from django.core.management import call_command
 
 from config import env
-from config.accelerators import core_count, gpu_count
-from config.children import Child, process_child
-from config.health import answers
+from config.env import ROOT
 from config.home import Home, write_private
-from config.leftovers import clear_leftovers
-from config.preflight import StartError, check_database, check_port, check_redis, lock
-from config.prepare import Report
-from config.processes import Slot, environment, prepare_command, scheduler_command, slots, web_command, worker_command
+from config.processes import (
+    Slot,
+    core_count,
+    environment,
+    gpu_count,
+    prepare_command,
+    scheduler_command,
+    slots,
+    web_command,
+    worker_command,
+)
 from config.services.postgres import Postgres
 from config.services.redis import Redis
-from config.services.spawn import Command
-from config.supervisor import StopSignal, Supervisor, say
+from config.services.server import Command
+from config.supervisor import Child, StopSignal, Supervisor, clear_leftovers, process_child, say
+from workers.errors import SpecError, TributaryError
 
 WORKER_GRACE = 20.0
 
@@ -155,3 +173,113 @@ def describe(found: list[Slot]) -> str:
     device = {0: "on CPU", len(found): "on GPU"}.get(fast, f"{fast} on GPU and {len(found) - fast} on CPU")
     threads = f"{found[0].threads} thread{'s' if found[0].threads > 1 else ''} each"
     return f"{len(found)} ready, {device}, {threads}"
+
+
+class StartError(TributaryError):
+    """Something in this machine's or the person's settings keeps the platform from starting."""
+
+
+def lock(home: Home) -> IO[str]:
+    """Held open as long as the platform runs on this home; the kernel frees it even after kill -9."""
+    home.make()
+    file = home.lock.open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        file.close()
+        raise StartError(
+            f"Tributary already runs on {home.path} ({holder}): stop it there, or set TRIBUTARY_HOME to another folder."
+        ) from None
+    file.truncate(0)
+    file.write(f"process {os.getpid()}")
+    file.flush()
+    return file
+
+
+def check_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise StartError(port_problem(host, port, error)) from None
+
+
+def port_problem(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} on {host} is taken: stop what uses it, or choose another, as in `PORT={port + 1} make up`."
+    if error.errno == errno.EACCES:
+        return f"Port {port} is reserved for root: choose one above 1023, as in `PORT=8000 make up`."
+    return f"HOST={host} is not an address of this machine ({error.strerror}): use 127.0.0.1 or 0.0.0.0."
+
+
+def check_database(url: str) -> None:
+    try:
+        psycopg2.connect(url, connect_timeout=5).close()
+    except psycopg2.Error as error:
+        reason = (str(error).strip().splitlines() or ["no reason given"])[-1]
+        raise StartError(
+            f"DATABASE_URL does not work: {reason}. Correct it, or unset it to use the embedded one."
+        ) from None
+
+
+def check_redis(url: str) -> None:
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5) as client:
+            client.ping()
+    except redis.RedisError as error:
+        place = urlsplit(url).hostname
+        raise StartError(
+            f"REDIS_URL does not work: {place} says {error}. Correct it, or unset it to use the embedded one."
+        ) from None
+
+
+class Report(TypedDict):
+    """`password` only if it was made just now and the person does not know it yet."""
+
+    password: str | None
+    tour: bool
+
+
+def prepare() -> Report:
+    from experiments.access.services.people import ensure_admin
+    from experiments.studies.services.tour import ensure_tour
+
+    call_command("migrate", verbosity=0, interactive=False)
+    try:
+        admin, password = ensure_admin(password=env.ADMIN_PASSWORD.read() or None)
+    except SpecError as error:
+        reasons = " ".join(problem.message for problem in error.errors)
+        raise env.SettingError(f"TRIBUTARY_ADMIN_PASSWORD is refused: {reasons}") from None
+    tour = ensure_tour(admin) if env.TOUR.read() else False
+    return {"password": password, "tour": bool(tour)}
+
+
+# A proxy for the outside world must not be asked for this machine's own addresses.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def answers(address: str) -> bool:
+    try:
+        with DIRECT.open(f"{address}/healthz", timeout=5) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+def run_alone(home: Home, *arguments: str) -> int:
+    """Runs `manage.py arguments` beside an embedded PostgreSQL that lives only as long; returns its exit code."""
+    with lock(home):
+        clear_leftovers(home)
+        server = Postgres(home=home)
+        server.start()
+        try:
+            around = environment(TRIBUTARY_HOME=str(home.path), DATABASE_URL=server.url)
+            return subprocess.run(
+                [sys.executable, str(ROOT / "manage.py"), *arguments], env=around, check=False
+            ).returncode
+        finally:
+            server.stop()

@@ -1,4 +1,4 @@
 from django.urls import include, path
 
-handler400 = "experiments.views.refusals.bad_request"
+handler400 = "experiments.web.requests.bad_request"
 urlpatterns = [path("", include("experiments.api.urls")), path("", include("experiments.urls"))]

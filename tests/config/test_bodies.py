@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from config.bodies import MOST, UPLOAD, BodyLimit
+from config.http_limits import MOST, UPLOAD, BodyLimit
 
 Message = dict[str, Any]
 

@@ -5,12 +5,10 @@ import time
 
 import psutil
 import pytest
-from config.children import Child, process_child, stop_together
 from config.home import Home
-from config.leftovers import clear_leftovers
-from config.logs import cap_logs
-from config.services.spawn import Command, spawn
+from config.services.server import Command, spawn
 from config.services.state import note, read_state, record_of
+from config.supervisor import Child, cap_logs, clear_leftovers, process_child, stop_together
 
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
@@ -44,7 +42,7 @@ def gone(pid):
 def test_a_process_does_not_outlive_a_parent_that_is_killed():
     code = """
 import time
-from config.services.spawn import Command, spawn
+from config.services.server import Command, spawn
 print(spawn(Command(["sleep", "600"])).pid, flush=True)
 time.sleep(600)
 """

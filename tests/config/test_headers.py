@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from config.env import ROOT
-from config.headers import POLICY
+from config.http_limits import POLICY
 from django.test import Client
 
 

@@ -27,7 +27,7 @@ from config.home import Home
 from config.processes import environment, scheduler_command, web_command
 from config.services.postgres import Postgres
 from config.services.redis import Redis
-from config.services.spawn import port_of, reserve_port
+from config.services.server import port_of, reserve_port
 
 from tests.live import LivePlatform, answers, eventually
 
@@ -193,7 +193,7 @@ def test_no_command_line_holds_a_secret(
             seen |= command_lines()
             time.sleep(0.005)
     assert backup.returncode == 0
-    for program in ("pg_dump", "celery", "uvicorn", "redis-server", "manage.py scheduler", "workers.runner"):
+    for program in ("pg_dump", "celery", "uvicorn", "redis-server", "manage.py scheduler", "workers.queue.runner"):
         assert any(program in each for each in seen), program
     assert leaks("\n".join(seen), secrets) == []
 

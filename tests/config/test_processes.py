@@ -1,5 +1,4 @@
-from config.accelerators import gpu_count
-from config.processes import Slot, slots, worker_command
+from config.processes import Slot, gpu_count, slots, worker_command
 from config.up import describe
 
 
@@ -43,7 +42,7 @@ def test_a_worker_runs_one_run_at_a_time_on_its_device():
 def test_gpus_are_counted_as_torch_would_see_them(tmp_path, monkeypatch):
     for name in ("nvidia0", "nvidia1", "nvidiactl", "null"):
         (tmp_path / name).touch()
-    monkeypatch.setattr("config.accelerators.torch_can_use_gpus", lambda: True)
+    monkeypatch.setattr("config.processes.torch_can_use_gpus", lambda: True)
     assert gpu_count({}, tmp_path) == 2
     assert gpu_count({"CUDA_VISIBLE_DEVICES": "1"}, tmp_path) == 1
     assert gpu_count({"CUDA_VISIBLE_DEVICES": ""}, tmp_path) == 0
@@ -52,5 +51,5 @@ def test_gpus_are_counted_as_torch_would_see_them(tmp_path, monkeypatch):
 
 def test_a_torch_without_cuda_has_no_gpus(tmp_path, monkeypatch):
     (tmp_path / "nvidia0").touch()
-    monkeypatch.setattr("config.accelerators.version", lambda _: "2.13.0+cpu")
+    monkeypatch.setattr("config.processes.version", lambda _: "2.13.0+cpu")
     assert gpu_count({}, tmp_path) == 0

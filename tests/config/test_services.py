@@ -12,11 +12,10 @@ import pytest
 import redis
 from config.home import Home
 from config.services import account
-from config.services.account import ACCOUNT, ServiceError, make_private
+from config.services.account import ACCOUNT, ServiceError, make_private, open_to_others, reachable
 from config.services.postgres import Postgres, program
-from config.services.programs import open_to_others, reachable
 from config.services.redis import Redis
-from config.services.spawn import port_of, reserve_port
+from config.services.server import port_of, reserve_port
 from config.services.state import note, read_state, record_of, running_url
 
 AS_ROOT = os.geteuid() == 0

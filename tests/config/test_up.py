@@ -17,7 +17,7 @@ import pytest
 from config.env import ROOT
 from config.home import Home
 from config.services.account import erase_data
-from config.services.spawn import port_of, reserve_port
+from config.services.server import port_of, reserve_port
 from config.services.state import read_state
 
 PATIENCE = 120

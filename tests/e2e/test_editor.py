@@ -203,7 +203,7 @@ def test_the_runs_are_seen_before_they_are_launched(page: Page, member: User) ->
 
 
 def study_yaml() -> str:
-    from experiments.editor.source import yaml_from_study
+    from experiments.studies.editor.source import yaml_from_study
 
     return yaml_from_study({"name": "More of it", "blocks": [{**lab.BLOCK, "seeds": 30}]})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from experiments.models import RunState, User
-from experiments.services.study_changes import study_delete
+from experiments.studies.services.changes import study_delete
 from tests.e2e.conftest import PASSWORD, NewPage
 from tests.e2e.waiting import wait_until
 from tests.experiments import lab

@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
 from experiments.models import RunState, Study, User, Worker
-from experiments.services.fleet import ALIVE
-from experiments.services.studies import study_launch
-from experiments.services.study_changes import study_cancel
+from experiments.queue.services.workers import ALIVE
+from experiments.studies.services.changes import study_cancel
+from experiments.studies.services.launch import study_launch
 from tests.e2e.conftest import NewPage
 from tests.experiments import lab
 from tests.live import LivePlatform, eventually

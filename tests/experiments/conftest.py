@@ -55,6 +55,6 @@ def block() -> Block:
 
 @pytest.fixture
 def worker(db: None) -> Worker:
-    from experiments.services.fleet import worker_enlist
+    from experiments.queue.services.workers import worker_enlist
 
     return worker_enlist(name="worker-1@lab", host="lab", device="cpu", threads=1)

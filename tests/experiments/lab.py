@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from experiments.models import Metric, Round, Run, RunState, Study, User
-from experiments.services.studies import study_launch
+from experiments.studies.services.launch import study_launch
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.calibrate import answer, trial_spec
+from workers.queue.calibrate import answer, trial_spec
 from workers.spec import parse_run
 
 SPEC: dict[str, Any] = {

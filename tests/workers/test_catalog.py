@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from workers.catalog import load_catalog
-from workers.component import Component
+from workers.catalog.component import Component
 
 EVERY = list(load_catalog())
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from workers import gauges
-from workers.gauges import Gauge
 from workers.memory import allowed_memory
+from workers.queue import gauges
+from workers.queue.gauges import Gauge
 
 BUSY = "import sys\nbytearray(50_000_000)\nsys.stdout.write('ready\\n'); sys.stdout.flush()\nwhile True: pass"
 TOOL = """#!/bin/sh
@@ -51,9 +51,9 @@ def test_a_busy_runner_is_measured_against_the_slots_threads() -> None:
 
 def test_more_threads_make_the_same_work_a_smaller_share(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 110.0, 100.0, 110.0])
-    monkeypatch.setattr("workers.gauges.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("workers.queue.gauges.time.monotonic", lambda: next(clock))
     spent = iter([1.0, 6.0, 1.0, 6.0])
-    monkeypatch.setattr("workers.gauges.cpu_seconds", lambda _: next(spent))
+    monkeypatch.setattr("workers.queue.gauges.cpu_seconds", lambda _: next(spent))
     assert Gauge("cpu", 1).read(None).cpu == 0.5
     assert Gauge("cpu", 4).read(None).cpu == 0.125
 
@@ -93,7 +93,7 @@ def test_a_cpu_slot_never_asks_the_driver(tool: Path) -> None:
 def test_a_driver_that_does_not_answer_leaves_the_rest_known(
     tool: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    monkeypatch.setattr("workers.gauges.SMI_SECONDS", 0.2)
+    monkeypatch.setattr("workers.queue.gauges.SMI_SECONDS", 0.2)
     tool.write_text(f"#!/bin/sh\n{answer}\n")
     assert gauges.gpu_use("cuda:0") == (None, None)
 

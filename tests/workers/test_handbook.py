@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from workers.catalog import load_catalog
-from workers.handbook import ParameterText, explanation, parameters
+from workers.catalog.component_docs import ParameterText, explanation, parameters
 
 
 def test_a_docstring_becomes_paragraphs_without_line_breaks() -> None:

@@ -3,7 +3,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from workers.png import as_pixels, png, sprite
+from workers.client_data.pictures import as_pixels, png, sprite
 
 
 def read(content: bytes) -> np.ndarray:

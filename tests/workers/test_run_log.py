@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from workers.home import log_file
-from workers.run_log import RunLog
+from workers.queue.run_log import RunLog
 
 
 @pytest.fixture(autouse=True)

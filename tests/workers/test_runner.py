@@ -11,7 +11,7 @@ import torch
 from safetensors.numpy import load_file
 
 from workers.engine import simulate
-from workers.slot import Slot
+from workers.queue.slot import Slot
 from workers.spec import parse_run
 
 Event = dict[str, Any]

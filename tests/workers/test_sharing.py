@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from experiments.models import Role, RunState, Study, User, Worker, WorkerSample
-from experiments.services.fleet import worker_drain
-from experiments.services.studies import study_launch
-from experiments.services.study_changes import study_cancel
+from experiments.queue.services.workers import worker_drain
+from experiments.studies.services.changes import study_cancel
+from experiments.studies.services.launch import study_launch
 from tests.live import LivePlatform, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from workers.slot import LimitError, Limits, RunnerDiedError, Slot
+from workers.queue.slot import LimitError, Limits, RunnerDiedError, Slot
 
 Events = list[dict[str, Any]]
 MakeSlot = Callable[[str], Slot]
@@ -153,7 +153,7 @@ def test_closing_ends_even_a_runner_that_does_not_listen(make_slot: MakeSlot) ->
 
 PARENT = """
 import sys, time
-from workers.slot import Slot
+from workers.queue.slot import Slot
 slot = Slot()
 slot.warm()
 print(slot.pid, flush=True)

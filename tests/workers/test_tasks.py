@@ -14,8 +14,8 @@ from django.test import Client
 from safetensors.numpy import load_file
 
 from experiments.models import Metric, Outcome, Role, Round, Run, RunState, User
-from experiments.services.studies import study_launch
-from experiments.services.study_changes import study_cancel, study_pause, study_resume
+from experiments.studies.services.changes import study_cancel, study_pause, study_resume
+from experiments.studies.services.launch import study_launch
 from tests.live import LivePlatform, eventually
 from workers.engine import simulate
 from workers.engine.records import Result

@@ -1,1 +1,1 @@
-"""One file per component; see `workers.component` for what each declares."""
+"""One file per component; see `workers.catalog.component` for what each declares."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workers.component import Arrays
+from workers.catalog.component import Arrays
 from workers.errors import DatasetError
 from workers.home import home
 

@@ -10,7 +10,7 @@ from typing import Any
 import h5py  # type: ignore[import-untyped]
 import numpy as np
 
-from workers.component import Arrays
+from workers.catalog.component import Arrays
 from workers.datasets._imported import Report
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError

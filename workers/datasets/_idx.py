@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 
-from workers.component import Arrays
+from workers.catalog.component import Arrays
 from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
 BYTES = 0x08
+
+
 STEMS = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workers.component import Arrays, Dataset, DatasetFacts
+from workers.catalog.component import Arrays, Dataset, DatasetFacts
 from workers.datasets import _cache
 from workers.datasets._fetch import Original, fetch_originals
 from workers.datasets._originals import Originals

@@ -8,7 +8,7 @@ import zipfile
 
 import numpy as np
 
-from workers.component import Arrays
+from workers.catalog.component import Arrays
 from workers.errors import DatasetError
 from workers.memory import allowed_memory
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from workers.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
+from workers.catalog.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
 from workers.errors import Problem
 from workers.streams import stream
 

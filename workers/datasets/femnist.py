@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from workers.component import Arrays, DatasetFacts, DatasetParameters, Normalisation
+from workers.catalog.component import Arrays, DatasetFacts, DatasetParameters, Normalisation
 from workers.datasets import _cache
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals

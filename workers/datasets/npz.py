@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from workers.component import Arrays, DatasetFacts, DatasetParameters
+from workers.catalog.component import Arrays, DatasetFacts, DatasetParameters
 from workers.datasets import _cache
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._npz import own_arrays

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from workers.component import Arrays, DatasetFacts
+from workers.catalog.component import Arrays, DatasetFacts
 from workers.datasets._fetch import Original
 from workers.datasets._imported import ImportedDataset, Report
 from workers.datasets._originals import Originals

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from workers.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
+from workers.catalog.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
 from workers.streams import stream
 
 TEST_SHARE = 10

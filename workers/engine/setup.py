@@ -9,14 +9,14 @@ import numpy as np
 import torch
 
 from workers.catalog import load_catalog
-from workers.engine.arrays import Tensors
+from workers.engine.data.federation import Federation, make_federation
+from workers.engine.data.participation import Participation
 from workers.engine.evaluation import Evaluator
-from workers.engine.federation import Federation, make_federation
-from workers.engine.method import Method, MethodContext
-from workers.engine.network import Network, dtype_of, make_network, stacked_gradients
-from workers.engine.participation import Participation
-from workers.engine.rule import ClientStore
-from workers.engine.trainer import Samples, Trainer
+from workers.engine.messages.arrays import Tensors
+from workers.engine.server.method import Method, MethodContext
+from workers.engine.training.network import Network, dtype_of, make_network, stacked_gradients
+from workers.engine.training.rule import ClientStore
+from workers.engine.training.trainer import Samples, Trainer
 from workers.errors import Problem, SpecError, TributaryError
 from workers.spec import RunSpec
 

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 
 from workers.engine.checkpoint import CheckpointPolicy, CheckpointState, load_newest, policy_of, save
-from workers.engine.choice import make_path
-from workers.engine.flower import quiet
-from workers.engine.grid import CohortGrid
-from workers.engine.loop import Loop, OnRound, Progress
-from workers.engine.paths import Path
+from workers.engine.execution.choice import make_path
+from workers.engine.execution.executors import Path
+from workers.engine.messages.flower import quiet
+from workers.engine.messages.grid import CohortGrid
 from workers.engine.provenance import provenance
 from workers.engine.records import Result, RoundRecord
+from workers.engine.server.loop import Loop, OnRound, Progress
+from workers.engine.server.survey import surveyed
 from workers.engine.setup import Setup, device_named, make_setup
-from workers.engine.survey import surveyed
 from workers.errors import CheckpointError, StopRequested
 from workers.spec import RunSpec, canonical_hash, parse_run
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workers.models._options import Activation, LayerOptions, Norm
+from workers.models._families import Activation, LayerOptions, Norm
 
 CHANNELS_PER_GROUP = 8
 MOST_GROUPS = 32

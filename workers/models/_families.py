@@ -1,27 +1,91 @@
-"""Families of models that differ only in their sizes, and what deep ones share. No torch at module level."""
+"""Families of models that differ only in their sizes: options, counts, declarations. No torch at module level."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from workers.component import Model, Shape, elements
-from workers.models._counts import (
-    Conv,
-    activation_count,
-    after_pooling,
-    deep_count,
-    linear_count,
-    norm_count,
-    not_a_picture,
-    smallest_side,
-)
-from workers.models._options import DeepOptions, LayerOptions
+from pydantic import Field
+
+from workers.catalog.component import Model, Parameters, Shape, elements
 
 if TYPE_CHECKING:
     import torch
+
+
+Activation = Literal["relu", "leaky", "prelu", "gelu", "elu"]
+Norm = Literal["none", "batch", "layer", "group"]
+
+
+class LayerOptions(Parameters):
+    activation: Activation = "relu"
+    """Between layers."""
+    norm: Norm = "none"
+    """Normalisation before each activation; batch averages over a client's batch and keeps running statistics."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of hidden units left out at random in training."""
+
+
+class DeepOptions(Parameters):
+    stem: Literal["imagenet", "cifar"] = "imagenet"
+    """imagenet: as published, halves the picture at once. cifar: keeps small pictures whole at first."""
+    norm: Literal["batch", "group"] = "batch"
+    """batch as published; group needs no statistics of a client's batch."""
+
+
+class WidthOptions(DeepOptions):
+    width: float = Field(1.0, gt=0, le=2)
+    """Multiplier of all channel counts."""
+
+
+class Conv(NamedTuple):
+    """A convolution without bias, followed by a normalisation with scale and shift unless `norm` is false."""
+
+    inputs: int
+    outputs: int
+    kernel: int
+    groups: int = 1
+    norm: bool = True
+
+    @property
+    def parameters(self) -> int:
+        return self.inputs // self.groups * self.outputs * self.kernel**2 + 2 * self.outputs * self.norm
+
+
+def deep_count(convs: Iterable[Conv], features: int, classes: int) -> int:
+    return sum(conv.parameters for conv in convs) + linear_count(features, classes)
+
+
+def linear_count(inputs: int, outputs: int) -> int:
+    return (inputs + 1) * outputs
+
+
+def norm_count(norm: Norm, features: int) -> int:
+    return 0 if norm == "none" else 2 * features
+
+
+def activation_count(activation: Activation) -> int:
+    """PReLU learns one slope."""
+    return int(activation == "prelu")
+
+
+def after_pooling(side: int, kernel: int, padding: int, layers: int) -> int:
+    """What is left of a picture's side after `layers` of convolution and 2 x 2 pooling; 0 where it does not fit."""
+    for _ in range(layers):
+        side = max(0, side + 2 * padding - kernel + 1) // 2
+    return side
+
+
+def smallest_side(kernel: int, padding: int, layers: int) -> int:
+    return next(side for side in range(1, 10_000) if after_pooling(side, kernel, padding, layers))
+
+
+def not_a_picture(shape: Shape) -> str | None:
+    if len(shape) == 3:
+        return None
+    return f"It needs pictures (channels, height, width); the data has shape {list(shape)}. Choose an MLP."
 
 
 class WithNorm(Model):

@@ -3,10 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from workers.component import Shape
-from workers.models._counts import Conv
-from workers.models._families import DeepNet
-from workers.models._options import WidthOptions
+from workers.catalog.component import Shape
+from workers.models._families import Conv, DeepNet, WidthOptions
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +34,7 @@ class MobileNet(DeepNet):
         return scaled(BLOCKS[-1][0], params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
-        from workers.models._mobilenet import mobilenet
+        from workers.models._deep_networks import mobilenet
 
         first = scaled(FIRST, params.width)
         blocks = [(scaled(outputs, params.width), stride) for outputs, stride in BLOCKS]

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
-from workers.component import Shape
-from workers.models._counts import Conv
-from workers.models._families import DeepNet
-from workers.models._options import WidthOptions
+from workers.catalog.component import Shape
+from workers.models._families import Conv, DeepNet, WidthOptions
 
 if TYPE_CHECKING:
     import torch
@@ -57,7 +55,7 @@ class MobileNetV2(DeepNet):
         return last(params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
-        from workers.models._mobilenet_v2 import mobilenet_v2
+        from workers.models._deep_networks import mobilenet_v2
 
         return mobilenet_v2(shape[0], list(blocks(params.width)), last(params.width), classes, params)
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from workers.component import Shape
-from workers.models._counts import Conv
-from workers.models._families import DeepNet
+from workers.catalog.component import Shape
+from workers.models._families import Conv, DeepNet
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +31,7 @@ class ResNet18(DeepNet):
         return STAGES[-1]
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
-        from workers.models._resnet18 import resnet
+        from workers.models._deep_networks import resnet
 
         return resnet(shape[0], STAGES, BLOCKS_PER_STAGE, classes, params)
 

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workers.component import Shape
-from workers.models._counts import Conv
-from workers.models._families import DeepNet
-from workers.models._options import WidthOptions
+from workers.catalog.component import Shape
+from workers.models._families import Conv, DeepNet, WidthOptions
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +43,7 @@ class Xception(DeepNet):
         return scaled(LAST[-1], params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
-        from workers.models._xception import xception
+        from workers.models._deep_networks import xception
 
         stem, last = ([scaled(plane, params.width) for plane in planes] for planes in (STEM, LAST))
         return xception([shape[0], *stem], list(blocks(params.width)), last, classes, params)

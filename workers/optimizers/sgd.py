@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from workers.component import Optimizer, Parameters
+from workers.catalog.component import Optimizer, Parameters
 from workers.errors import Problem
 
 if TYPE_CHECKING:
-    from workers.engine.optimizer import StackedOptimizer
+    from workers.engine.training.optimizer import StackedOptimizer
     from workers.spec import RunSpec
 
 
@@ -38,6 +38,6 @@ class Sgd(Optimizer):
             yield Problem("local.optimizer.nesterov", "Nesterov needs a momentum above 0.")
 
     def build(self, params: Any) -> StackedOptimizer:
-        from workers.engine.optimizer import StackedSgd
+        from workers.engine.training.optimizer import StackedSgd
 
         return StackedSgd(params)

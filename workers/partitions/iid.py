@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from workers.component import Partition, PartitionInput
+from workers.catalog.component import Partition, PartitionInput
 
 
 class Iid(Partition):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workers.component import Partition, PartitionInput
+from workers.catalog.component import Partition, PartitionInput
 from workers.errors import FederationError, Problem
 from workers.partitions._cuts import grouped
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from workers.component import Parameters, Partition, PartitionInput
+from workers.catalog.component import Parameters, Partition, PartitionInput
 from workers.errors import FederationError, Problem
 from workers.partitions._cuts import counts_by_share, min_size_problems
 

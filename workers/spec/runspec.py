@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workers.catalog import load_catalog
-from workers.component import Component, DatasetFacts, DatasetParameters, Kind, Parameters
+from workers.catalog.component import Component, DatasetFacts, DatasetParameters, Kind, Parameters
 from workers.errors import Problem, SpecError
 
 CONFIG = ConfigDict(

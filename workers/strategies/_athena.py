@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from workers.clustering.convergence import has_converged
-from workers.engine.arrays import Tensors
-from workers.engine.method import Forward, MethodContext, Outputs
-from workers.engine.rule import LocalRule, LocalWork
-from workers.engine.schedule import Rows
+from workers.clustering import has_converged
+from workers.engine.data.schedule import Rows
+from workers.engine.messages.arrays import Tensors
+from workers.engine.server.method import Forward, MethodContext, Outputs
+from workers.engine.training.rule import LocalRule, LocalWork
 from workers.strategies._clusters import Clustered, by_task, finite
 
 ACCURACY = "athena.detector_accuracy"

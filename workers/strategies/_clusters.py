@@ -12,15 +12,14 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from workers.catalog import load_catalog
-from workers.clustering.distances import squared_distances
-from workers.clustering.grouping import Grouping, grouped, nearest_group, purity
-from workers.engine.arrays import Tensors, record_of, tensors_of
-from workers.engine.exchange import tasks_in
-from workers.engine.method import MethodContext, Survey
-from workers.engine.names import CONFIG, ROUND, task_record
-from workers.engine.server import Averaging, array_record, mean_of, weights_of
+from workers.clustering import Grouping, grouped, nearest_group, purity, squared_distances
+from workers.engine.messages.arrays import Tensors, record_of, tensors_of
+from workers.engine.messages.exchange import tasks_in
+from workers.engine.messages.message_keys import CONFIG, ROUND, task_record
+from workers.engine.server.averaging import Averaging, array_record, mean_of, weights_of
+from workers.engine.server.method import MethodContext, Survey
 from workers.spec import RunSpec
-from workers.strategies._cluster_options import ClusterParameters
+from workers.strategies.clustered import ClusterParameters
 
 SHARED_CLIENT = -1
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import torch
 from flwr.app import ArrayRecord, RecordDict
 
-from workers.engine.arrays import Tensors, record_of, weighted_mean
-from workers.engine.method import MethodContext
-from workers.engine.names import SAMPLES
-from workers.engine.rule import Contribution, LocalRule, LocalStep, LocalWork
-from workers.engine.server import Averaging, array_record, metric
+from workers.engine.messages.arrays import Tensors, record_of, weighted_mean
+from workers.engine.messages.message_keys import SAMPLES
+from workers.engine.server.averaging import Averaging, array_record, metric
+from workers.engine.server.method import MethodContext
+from workers.engine.training.rule import Contribution, LocalRule, LocalStep, LocalWork
 
 CONTROL = "control"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from workers.engine.arrays import Tensors
+from workers.engine.messages.arrays import Tensors
 
 VARIANCE_KEPT = 0.99
 

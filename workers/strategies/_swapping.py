@@ -9,15 +9,14 @@ import numpy as np
 import torch
 from flwr.app import RecordDict
 
-from workers.engine.arrays import Tensors, array_bytes, tensor_of
-from workers.engine.method import MethodContext
-from workers.engine.names import ARRAYS, OBSERVED
-from workers.engine.rule import ClientStore, LocalWork
-from workers.engine.server import array_record, weights_of
-from workers.strategies._fedavg import KeepBetween, Periodic
-from workers.strategies._moments import swaps
-from workers.strategies._pairing import Pairs, greedy_pairs, minimum_pairs, pair_count, random_pairs
+from workers.engine.messages.arrays import Tensors, array_bytes, tensor_of
+from workers.engine.messages.message_keys import ARRAYS, OBSERVED
+from workers.engine.server.averaging import array_record, weights_of
+from workers.engine.server.method import MethodContext
+from workers.engine.training.rule import ClientStore, LocalWork
+from workers.strategies._local_models import KeepBetween, Periodic
 from workers.strategies._similarity import similarities
+from workers.strategies._swap_moments import swaps
 from workers.streams import stream
 
 
@@ -116,3 +115,42 @@ class KeepOrSend(KeepBetween):
         if self.through_server and swaps(work.round, self.h1, self.h2):
             return ARRAYS
         return super().reply_name(work)
+
+
+Pairs = list[tuple[int, int]]
+
+
+def pair_count(clients: int, share: float) -> int:
+    return int(clients // 2 * share + 1e-9)
+
+
+def random_pairs(clients: int, count: int, rng: np.random.Generator) -> Pairs:
+    order = rng.permutation(clients).tolist()
+    return [(order[2 * each], order[2 * each + 1]) for each in range(count)]
+
+
+def greedy_pairs(similarity: np.ndarray, count: int, rng: np.random.Generator) -> Pairs:
+    """A random client takes the least similar of those that are left."""
+    free = rng.permutation(len(similarity)).tolist()
+    pairs = []
+    for _ in range(count):
+        one = free.pop(0)
+        other = min(free, key=lambda each: (similarity[one, each], each))
+        free.remove(other)
+        pairs.append((one, other))
+    return pairs
+
+
+def minimum_pairs(similarity: np.ndarray, count: int) -> Pairs:
+    """The least similar pair of all, then the least similar of those that are left, and so on."""
+    rows, columns = np.triu_indices(len(similarity), 1)
+    taken: set[int] = set()
+    pairs: Pairs = []
+    for at in np.argsort(similarity[rows, columns], kind="stable").tolist():
+        if len(pairs) == count:
+            break
+        one, other = int(rows[at]), int(columns[at])
+        if one not in taken and other not in taken:
+            taken |= {one, other}
+            pairs.append((one, other))
+    return pairs

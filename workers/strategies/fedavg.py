@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from workers.component import Parameters, Strategy
+from workers.catalog.component import Parameters, Strategy
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
 
 
 class FedAvgParameters(Parameters):
@@ -28,9 +28,9 @@ class FedAvg(Strategy):
     Params = FedAvgParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
-        from workers.engine.server import Averaging
-        from workers.strategies._fedavg import KeepBetween, Periodic
+        from workers.engine.server.averaging import Averaging
+        from workers.engine.server.method import Method
+        from workers.strategies._local_models import KeepBetween, Periodic
 
         if params.every == 1:
             return Method(Averaging(context))

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workers.component import Parameters, Strategy
+from workers.catalog.component import Parameters, Strategy
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
 
 
 class FedLossParameters(Parameters):
@@ -29,7 +29,7 @@ class FedLoss(Strategy):
     needs_validation = True
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
-        from workers.strategies._fedloss import LossWeighted, Validating
+        from workers.engine.server.method import Method
+        from workers.strategies._weighting import LossWeighted, Validating
 
         return Method(LossWeighted(context, with_samples=params.with_samples), Validating())

@@ -3,11 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from workers.component import Strategy, needs_summed_gradients
+from workers.catalog.component import Strategy, needs_summed_gradients
 from workers.errors import Problem
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
     from workers.spec import RunSpec
 
 
@@ -27,8 +27,8 @@ class FedNova(Strategy):
         yield from needs_summed_gradients(spec, self.label)
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
-        from workers.strategies._fednova import FedNova as Server
-        from workers.strategies._fednova import StepCounting
+        from workers.engine.server.method import Method
+        from workers.strategies._weighting import FedNova as Server
+        from workers.strategies._weighting import StepCounting
 
         return Method(Server(context), StepCounting())

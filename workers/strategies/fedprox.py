@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from workers.component import Parameters, Strategy
+from workers.catalog.component import Parameters, Strategy
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
 
 
 class FedProxParameters(Parameters):
@@ -27,8 +27,8 @@ class FedProx(Strategy):
     Params = FedProxParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
-        from workers.engine.server import Averaging
-        from workers.strategies._fedprox import Proximal
+        from workers.engine.server.averaging import Averaging
+        from workers.engine.server.method import Method
+        from workers.strategies._local_rules import Proximal
 
         return Method(Averaging(context), Proximal(params.mu))

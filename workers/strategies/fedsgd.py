@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workers.component import Strategy
+from workers.catalog.component import Strategy
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
 
 
 class FedSgd(Strategy):
@@ -22,8 +22,8 @@ class FedSgd(Strategy):
     paper = "McMahan et al.: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017"
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
-        from workers.engine.server import Averaging
-        from workers.strategies._fedsgd import OneStep
+        from workers.engine.server.averaging import Averaging
+        from workers.engine.server.method import Method
+        from workers.strategies._local_rules import OneStep
 
         return Method(Averaging(context), OneStep())

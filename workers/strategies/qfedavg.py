@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from workers.component import Parameters, Strategy
+from workers.catalog.component import Parameters, Strategy
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
 
 
 class QFedAvgParameters(Parameters):
@@ -31,8 +31,8 @@ class QFedAvg(Strategy):
     Params = QFedAvgParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
-        from workers.strategies._qfedavg import Fair, LossBefore
+        from workers.engine.server.method import Method
+        from workers.strategies._weighting import Fair, LossBefore
 
         lr: float = context.spec.local.optimizer.model_dump()["lr"]
         return Method(Fair(context, params.q, lr), LossBefore())

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from workers.component import Parameters, Strategy, needs_summed_gradients
+from workers.catalog.component import Parameters, Strategy, needs_summed_gradients
 from workers.errors import Problem
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
     from workers.spec import RunSpec
 
 
@@ -55,7 +55,7 @@ class Scaffold(Strategy):
             )
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
+        from workers.engine.server.method import Method
         from workers.strategies._scaffold import Corrected, CorrectedAfterwards
         from workers.strategies._scaffold import Scaffold as Server
 

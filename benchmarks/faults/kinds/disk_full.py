@@ -6,7 +6,7 @@ from benchmarks.faults.fault import Fault
 from benchmarks.faults.small_disk import small_disk
 from benchmarks.faults.trial import MissedError, Trial
 from experiments.models import RunState
-from experiments.services.study_changes import study_retry
+from experiments.studies.services.changes import study_retry
 
 WORDS = "could not be written"
 

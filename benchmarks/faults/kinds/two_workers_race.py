@@ -6,7 +6,7 @@ from benchmarks.faults.fault import Fault
 from benchmarks.faults.lab import WORKERS
 from benchmarks.faults.trial import Trial
 from experiments.models import Device
-from experiments.services.bell import send_bells
+from experiments.queue.services.wake_up import send_bells
 
 RINGERS, BELLS = 3, 5
 

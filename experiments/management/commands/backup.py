@@ -2,11 +2,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from config.services.alone import run_alone
+from config.up import run_alone
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from experiments.services.backup import Taken, backup
+from experiments.operations.backup.backup import Taken, backup
 
 
 class Command(BaseCommand):

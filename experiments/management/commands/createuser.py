@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from experiments.access.services.people import user_create
 from experiments.models import Role
-from experiments.services.people import user_create
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from experiments.datasets.services import jobs
 from experiments.models import DatasetJob, JobKind
-from experiments.services import dataset_jobs
 from workers.datasets._imported import ImportedDataset
 from workers.errors import DatasetError, TributaryError
 
@@ -27,21 +27,21 @@ class Command(BaseCommand):
         try:
             text = carried_out(found)
         except SystemExit:
-            dataset_jobs.job_release(job=job)
+            jobs.job_release(job=job)
         except TributaryError as error:
-            dataset_jobs.job_fail(job=job, reason=error.detail)
+            jobs.job_fail(job=job, reason=error.detail)
         except MemoryError:
-            dataset_jobs.job_fail(job=job, reason="The server has not enough memory for this data set.")
+            jobs.job_fail(job=job, reason="The server has not enough memory for this data set.")
         except Exception as error:
-            dataset_jobs.job_fail(job=job, reason=f"This is a fault of ours: {type(error).__name__}: {error}")
+            jobs.job_fail(job=job, reason=f"This is a fault of ours: {type(error).__name__}: {error}")
             raise
         else:
-            dataset_jobs.job_finish(job=job, text=text)
+            jobs.job_finish(job=job, text=text)
 
 
 def carried_out(job: DatasetJob) -> str:
     """What is told when it is done."""
-    dataset = dataset_jobs.importable(job.dataset)
+    dataset = jobs.importable(job.dataset)
     if job.kind == JobKind.VERIFY:
         return verified(dataset)
     report = Throttle(job.pk)
@@ -64,4 +64,4 @@ class Throttle:
     def __call__(self, share: float, text: str) -> None:
         if time.monotonic() - self.last > PAUSE:
             self.last = time.monotonic()
-            dataset_jobs.job_progress(job=self.job, share=share, text=text)
+            jobs.job_progress(job=self.job, share=share, text=text)

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from experiments.selectors.datasets import dataset_rows
+from experiments.datasets.selectors import dataset_rows
 from workers.catalog import load_catalog
-from workers.component import Dataset
+from workers.catalog.component import Dataset
 from workers.datasets._imported import ImportedDataset
 from workers.errors import DatasetError
 

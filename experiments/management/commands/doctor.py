@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from experiments.services.doctor import Finding, Section, Severity, examine
+from experiments.operations.doctor import Finding, Section, Severity, examine
 
 
 class Command(BaseCommand):

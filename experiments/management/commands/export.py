@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--metric", action="append", default=[], help="only this metric; may be given again")
 
     def handle(self, *_: Any, study: str, path: str, to: str, table: str, metric: list[str], **__: Any) -> None:
-        from experiments.export.tables import Wanted, export_parts
+        from experiments.export.export import Wanted, export_parts
 
         found = study_named(study)
         parts = export_parts(Wanted(table, to, {"study": [str(found.pk)]}, metric))

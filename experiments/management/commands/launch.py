@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from experiments.models import Role, Run, RunState, Study, User
-from experiments.services.definition import definition_launch, definition_plan, parse_definition
-from experiments.services.studies import Plan
-from experiments.templatetags.presets import estimate_text
+from experiments.presets.template_tags import estimate_text
+from experiments.studies.services.definition import definition_launch, definition_plan, parse_definition
+from experiments.studies.services.launch import Plan
 from workers.spec.yaml import read_yaml
 
 LOOK_SECONDS = 0.5

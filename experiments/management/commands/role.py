@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from experiments.access.services.people import user_set_role
 from experiments.models import Role, User
-from experiments.services.people import user_set_role
 
 
 class Command(BaseCommand):

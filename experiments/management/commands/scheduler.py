@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from experiments.services.scheduler import Scheduler
+from experiments.queue.services.scheduler import Scheduler
 
 
 class Command(BaseCommand):

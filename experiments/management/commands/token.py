@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from experiments.access.services.tokens import token_create
 from experiments.models import Scope, User
-from experiments.services.tokens import token_create
 
 
 class Command(BaseCommand):

@@ -15,9 +15,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, name: str, check: bool, **__: Any) -> None:
-        from config import crew
+        from config import worker_host
 
         if not check:
-            crew.run(name)
-        elif not crew.alive():
+            worker_host.run(name)
+        elif not worker_host.alive():
             raise CommandError("No worker of this machine has been heard of lately.")

@@ -12,10 +12,8 @@ import psycopg2
 from psycopg2 import sql
 
 from config.home import write_private
-from config.services.account import ServiceError, data_folder, erase_data, make_private
-from config.services.programs import installed
-from config.services.server import Server, clean_environment
-from config.services.spawn import Command, last_line, spawn
+from config.services.account import ServiceError, data_folder, erase_data, installed, make_private
+from config.services.server import Command, Server, clean_environment, last_line, spawn
 
 NAME = ROLE = "tributary"
 SUPERUSER = "postgres"

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import redis
 
-from config.services.programs import installed
-from config.services.server import Server, clean_environment
-from config.services.spawn import Command, spawn
+from config.services.account import installed
+from config.services.server import Command, Server, clean_environment, spawn
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""`services.json`: which embedded services run on this home, so that every command finds them."""
+"""`services.json`: which embedded services run on this home, so that every command finds or starts them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def program() -> Callable[..., Client]:
     # This file is read before Django is set up.
     from django.test import Client
 
-    from experiments.services.tokens import token_create
+    from experiments.access.services.tokens import token_create
 
     def make(owner: User, scope: str = "write") -> Client:
         _, secret = token_create(owner=owner, name="a script", scope=scope)
@@ -61,7 +61,7 @@ def visitor(owner: User) -> Client:
     """Has opened a share link, has no account, and tries the link's secret as a token."""
     from django.test import Client
 
-    from experiments.services.share_links import link_create
+    from experiments.access.services.share_links import link_create
 
     _, secret = link_create(owner=owner, query="study=1")
     client = Client(headers={"Authorization": f"Bearer {secret}"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.test import Client
 
 from experiments.models import User
-from experiments.services.study_changes import study_update
+from experiments.studies.services.changes import study_update
 from tests.experiments import lab
 
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from django.db import connection
 
+from experiments.access.services.tokens import token_create
 from experiments.models import Run, Study, User
-from experiments.services.tokens import token_create
 from tests.experiments.lab import launched, runs_in_order
 from tests.live import LivePlatform
 

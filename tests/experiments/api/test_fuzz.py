@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from pytest_django import DjangoDbBlocker
 from schemathesis import checks
 
+from experiments.access.services.tokens import token_create
 from experiments.api.urls import api
 from experiments.models import Study, User
-from experiments.services.tokens import token_create
 from tests.experiments import lab
 from tests.live import LivePlatform
 

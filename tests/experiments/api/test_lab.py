@@ -55,7 +55,7 @@ WITHOUT_TORCH = """
 import sys, django
 django.setup()
 from config.asgi import application
-import config.urls, config.celery, workers.tasks, experiments.live.stream
+import config.urls, config.celery, workers.queue.task, experiments.results.live.stream
 from workers.catalog import load_catalog
 load_catalog().describe()
 print(sorted({"torch", "flwr", "ray"} & set(sys.modules)))

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from experiments.access.services.tokens import token_create
 from experiments.models import LaunchKey, Run, Study, User
-from experiments.services.tokens import token_create
 
 Block = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from experiments.api.urls import api
-from experiments.selectors.run_filters import models_in
+from experiments.results.selectors.run_filters import models_in
 
 Document = dict[str, Any]
 

@@ -10,9 +10,9 @@ from django.test import Client
 from pytest_django import Settings
 from redis import Redis
 
+from experiments.access.services.throttling import Counter, counter
+from experiments.access.services.tokens import token_create
 from experiments.models import User
-from experiments.services.rate_limits import Counter, counter
-from experiments.services.tokens import token_create
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.access.services.people import user_create
+from experiments.access.services.tokens import token_create
 from experiments.models import RunState, Study
-from experiments.services.people import user_create
-from experiments.services.tokens import token_create
 from tests.live import LivePlatform
 
 README = Path(__file__).parents[3] / "README.md"

@@ -5,9 +5,9 @@ import pytest
 from django.test import Client
 
 from experiments.models import Run, User, Worker
-from experiments.services.leases import rounds_record, run_fail
-from experiments.services.queue import run_claim
-from experiments.services.studies import study_launch
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.leases import rounds_record, run_fail
+from experiments.studies.services.launch import study_launch
 from workers.engine.records import RoundRecord
 
 Block = dict[str, Any]

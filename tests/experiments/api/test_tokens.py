@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from experiments.access.services.tokens import token_create, token_revoke
 from experiments.models import Study, Token, User
-from experiments.services.tokens import token_create, token_revoke
 
 Program = Callable[..., Client]
 JSON = "application/json"

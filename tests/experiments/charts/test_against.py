@@ -3,7 +3,8 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 
-from experiments.charts.against import (
+from experiments.charts.styles import Placed, Style
+from experiments.compare.charts.against import (
     AgainstLine,
     AgainstPoint,
     against_description,
@@ -13,11 +14,9 @@ from experiments.charts.against import (
     against_notes,
     against_table,
 )
-from experiments.charts.heat import HeatInfo, heat_description, heat_figure, heat_info, heat_table
-from experiments.charts.intervals import Sample
-from experiments.charts.metrics import metric_label
-from experiments.charts.placing import Placed
-from experiments.charts.styles import Style
+from experiments.compare.charts.heat_map import HeatInfo, heat_description, heat_figure, heat_info, heat_table
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Sample
 
 ACCURACY = metric_label("accuracy")
 AVG, PROX = Placed(Style("fedavg", 0, "solid"), "", ""), Placed(Style("fedprox", 1, "solid"), "", "")

@@ -9,10 +9,19 @@ import plotly.graph_objects as go
 import pytest
 from scipy import stats
 
-from experiments.charts.better import BetterInfo, better_info, better_table, friedman_words, p_text, pair_words
-from experiments.charts.forest import forest_description, forest_figure, forest_notes
-from experiments.charts.intervals import Difference, Sample
-from experiments.charts.metrics import metric_label
+from experiments.compare.charts.significance import (
+    BetterInfo,
+    better_info,
+    better_table,
+    forest_description,
+    forest_figure,
+    forest_notes,
+    friedman_words,
+    p_text,
+    pair_words,
+)
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Difference, Sample
 
 ACCURACY, LOSS = metric_label("accuracy"), metric_label("loss")
 

@@ -4,7 +4,7 @@ import math
 
 import plotly.graph_objects as go
 
-from experiments.charts.clients import (
+from experiments.results.charts.clients import (
     clients_description,
     clients_figure,
     clients_info,

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import pytest
 
-from experiments.charts.compare_curves import (
+from experiments.charts.curves import Curve, CurvePoint
+from experiments.charts.smoothing import Drawing
+from experiments.charts.styles import Placed, Style
+from experiments.compare.charts.curves import (
     X_AXES,
     compare_curves_description,
     compare_curves_figure,
@@ -14,11 +17,7 @@ from experiments.charts.compare_curves import (
     compare_curves_notes,
     compare_legend,
 )
-from experiments.charts.curves import Curve, CurvePoint
-from experiments.charts.drawing import Drawing
-from experiments.charts.metrics import metric_label
-from experiments.charts.placing import Placed
-from experiments.charts.styles import Style
+from experiments.labels.metrics import metric_label
 from tests.experiments.charts.test_curves import Point as RoundPoint
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from experiments.charts.confusions import confusions_figure, confusions_table, summed
+from experiments.charts.confusion import confusions_figure, confusions_table, summed
 
 NAMES = ("cat", "dog")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from experiments.charts.costs import KINDS, costs_description, costs_figure, costs_info, costs_legend, thinned
+from experiments.results.charts.costs import KINDS, costs_description, costs_figure, costs_info, costs_legend, thinned
 
 TOLD = {"bytes_up": [(0, 1_000_000.0), (1, 3_000_000.0)], "bytes_peer": [(0, 0.0), (1, 0.0)]}
 

@@ -14,8 +14,8 @@ from experiments.charts.curves import (
     curves_legend,
     curves_notes,
 )
-from experiments.charts.metrics import metric_label
 from experiments.charts.styles import Style
+from experiments.labels.metrics import metric_label
 
 
 @dataclass(frozen=True)

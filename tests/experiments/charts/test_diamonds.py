@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from experiments.charts.against import against_info
-from experiments.charts.compare_curves import X_AXES, compare_curves_info
-from experiments.charts.diamonds import Diamond, against_diamonds, bar_diamonds, curve_diamonds, told
-from experiments.charts.displays.bars import bars_info
-from experiments.charts.intervals import Sample
-from experiments.charts.metrics import metric_label
-from experiments.charts.placing import Placed
-from experiments.charts.styles import Style
-from experiments.selectors.compare.curves import CurveStatistics
+from experiments.charts.styles import Placed, Style
+from experiments.compare.charts.against import against_info
+from experiments.compare.charts.curves import X_AXES, compare_curves_info
+from experiments.compare.charts.published_marks import (
+    Diamond,
+    against_diamonds,
+    bar_diamonds,
+    curve_diamonds,
+    told,
+)
+from experiments.compare.displays.bars import bars_info
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import CurveStatistics
 
 ACCURACY = metric_label("accuracy")
 PLACES = {

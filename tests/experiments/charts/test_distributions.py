@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from experiments.charts.distributions import chi_square_tail, t_quantile
+from experiments.statistics.intervals import chi_square_tail, t_quantile
 
 
 def test_it_has_the_quantiles_of_every_statistics_table() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from experiments.charts.drawing import Drawing, drawing_notes, redrawn, smoothed
+from experiments.charts.smoothing import Drawing, drawing_notes, redrawn, smoothed
 
 
 def figure(*values: float) -> dict[str, Any]:

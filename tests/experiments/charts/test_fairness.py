@@ -5,7 +5,8 @@ import math
 import plotly.graph_objects as go
 import pytest
 
-from experiments.charts.fairness import (
+from experiments.charts.styles import Placed, Style
+from experiments.compare.charts.fairness import (
     Spread,
     fairness_description,
     fairness_figure,
@@ -13,8 +14,6 @@ from experiments.charts.fairness import (
     fairness_table,
     worst_tenth,
 )
-from experiments.charts.placing import Placed
-from experiments.charts.styles import Style
 
 PLACES = {"a": Placed(Style("fedavg", 0, "solid"), "", ""), "b": Placed(Style("fedprox", 1, "solid"), "", "")}
 CLIENTS = {"a": [[0.5, 1.0], [0.25, 0.75, math.nan]]}

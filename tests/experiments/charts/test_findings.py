@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from experiments.charts.facts import Fact
-from experiments.charts.findings import Findings, Table, findings_info
-from experiments.charts.provenance import provenance_facts
+from experiments.charts.chart import Fact
+from experiments.results.charts.findings import Findings, Table, findings_info, provenance_facts
 
 
 def test_nothing_found_is_nothing_shown_and_the_confusion_matrix_has_its_own_place() -> None:

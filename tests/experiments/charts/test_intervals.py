@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.charts.intervals import Difference, Sample, bootstrap_intervals, paired_difference, t_half_width
+from experiments.statistics.intervals import Difference, Sample, bootstrap_intervals, paired_difference, t_half_width
 
 
 def test_a_sample_has_mean_and_sample_std() -> None:

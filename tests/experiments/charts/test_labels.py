@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from experiments.charts.labels import axes_text, axis_values, told_once
+from experiments.labels.axes import axes_text, axis_values, told_once
 
 
 def spec(strategy: dict[str, Any], partition: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:

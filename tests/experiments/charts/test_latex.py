@@ -6,11 +6,10 @@ from typing import Any
 
 from pylatexenc.latexwalker import LatexEnvironmentNode, LatexMacroNode, LatexWalker
 
-from experiments.charts.intervals import Sample
-from experiments.charts.latex import escaped, pivot_latex
-from experiments.charts.metrics import metric_label
-from experiments.charts.pivot_table import pivot_table
-from experiments.charts.values import Wanted, value_label
+from experiments.compare.charts.pivot_table import escaped, pivot_latex, pivot_table
+from experiments.compare.charts.values import Wanted, value_label
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Sample
 
 KNOWN = {
     *("usepackage", "centering", "caption", "toprule", "midrule", "bottomrule", "cmidrule", "multicolumn", "\\"),

@@ -3,10 +3,8 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 
-from experiments.charts.compare_curves import X_AXES
-from experiments.charts.intervals import Sample
-from experiments.charts.metrics import metric_label
-from experiments.charts.pareto import (
+from experiments.charts.styles import Placed, Style
+from experiments.compare.charts.cost import (
     on_front,
     pareto_description,
     pareto_figure,
@@ -15,8 +13,9 @@ from experiments.charts.pareto import (
     pareto_notes,
     pareto_table,
 )
-from experiments.charts.placing import Placed
-from experiments.charts.styles import Style
+from experiments.compare.charts.curves import X_AXES
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Sample
 
 PLACES = {
     name: Placed(Style(strategy, hue, "solid"), "", partition, strategy)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from experiments.charts.intervals import Sample
-from experiments.charts.metrics import metric_label
-from experiments.charts.pivot_table import PivotTable, caption, pivot_data, pivot_markdown, pivot_table
-from experiments.charts.tables import csv_text
-from experiments.charts.values import Wanted, value_label
+from experiments.charts.chart import csv_text
+from experiments.compare.charts.pivot_table import PivotTable, caption, pivot_data, pivot_markdown, pivot_table
+from experiments.compare.charts.values import Wanted, value_label
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Sample
 
 CELLS = ["avg-5", "avg-9", "prox-5", "prox-9"]
 AXES = {

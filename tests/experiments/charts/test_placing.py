@@ -3,9 +3,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from experiments.charts.labels import axis_values
-from experiments.charts.placing import NONE, Placed, Placing, placed, uncrowded
-from experiments.charts.styles import Style
+from experiments.charts.styles import NONE, Placed, Placing, Style, placed, uncrowded
+from experiments.labels.axes import axis_values
 
 
 def cells(*names: str) -> dict[str, dict[str, Any]]:

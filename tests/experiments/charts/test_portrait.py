@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.charts.portrait import Fact, portrait_description, portrait_facts, portrait_figure, portrait_notes
-from workers.portraits.portrait import Portrait
+from experiments.client_data.charts import Fact, portrait_description, portrait_facts, portrait_figure, portrait_notes
+from workers.client_data.description import Portrait
 
 PORTRAIT = Portrait(
     dataset="mnist",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.charts.ranks import (
+from experiments.statistics.rank_tests import (
     SignedRanks,
     friedman,
     holm,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from experiments.charts.spec_diff import SpecDiff, spec_diff
+from experiments.compare.views.page import SpecDiff, spec_diff
 
 
 def test_it_lists_fields_that_differ_and_counts_the_rest() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.charts.facts import Fact
-from experiments.charts.spec_words import class_names, spec_words
+from experiments.charts.chart import Fact
+from experiments.labels.specs import class_names, spec_words
 from workers.spec import parse_run
 
 

@@ -6,8 +6,7 @@ from io import StringIO
 
 import numpy as np
 
-from experiments.charts.packing import LONG, packed
-from experiments.charts.tables import Table, csv_text
+from experiments.charts.chart import LONG, Table, csv_text, packed
 
 
 def test_numbers_keep_every_digit_and_nothing_becomes_a_formula() -> None:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from experiments.charts.intervals import Sample
-from experiments.charts.metrics import metric_label
-from experiments.charts.values import Wanted, compared_axis, rivals, shown, standings, value_label
+from experiments.compare.charts.values import Wanted, compared_axis, rivals, sample_text, standings, value_label
+from experiments.labels.metrics import metric_label
+from experiments.statistics.intervals import Sample
 
 AXES = {
     "strategy": {"a": "fedavg", "b": "fedprox", "c": "fedavg", "d": "fedprox"},
@@ -59,10 +59,10 @@ def test_values_are_named_by_what_they_stand_for() -> None:
 
 def test_numbers_are_shown_with_their_spread_where_there_is_one() -> None:
     label = metric_label("accuracy")
-    assert shown(seeds(0.9, 1.0), label) == "95.00 ± 7.07"
-    assert shown(seeds(0.9), label) == "90.00"
-    assert shown(None, label) == "–"
-    assert shown(Sample({}, lost=1), label) == "–"
+    assert sample_text(seeds(0.9, 1.0), label) == "95.00 ± 7.07"
+    assert sample_text(seeds(0.9), label) == "90.00"
+    assert sample_text(None, label) == "–"
+    assert sample_text(Sample({}, lost=1), label) == "–"
 
 
 def test_what_competes_is_chosen_or_the_strategy_or_whatever_varies() -> None:

@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from experiments.access.services.tokens import token_authenticate
 from experiments.models import Token, User
-from experiments.services.tokens import token_authenticate
 
 
 def test_it_prints_a_token_that_works(owner: User) -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from django.http import QueryDict
 
-from experiments.charts.drawing import Drawing
-from experiments.charts.placing import Placing
-from experiments.charts.values import Wanted
+from experiments.charts.smoothing import Drawing
+from experiments.charts.styles import Placing
+from experiments.compare.charts.values import Wanted
 from experiments.compare.choices import Pick, choices_of
 
 

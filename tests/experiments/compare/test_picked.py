@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 
 from experiments.compare.choices import choices_of
-from experiments.compare.picked import Facet, FacetValue, Picked, picked, without
+from experiments.compare.selection import Facet, FacetValue, Picked, picked, without
 from experiments.models import Study, User
 from tests.experiments import lab
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.http import QueryDict
 
-from experiments.compare.charts import CHARTS
+from experiments.charts.chart import Drawn
+from experiments.compare.chart_builders import CHARTS
 from experiments.compare.choices import choices_of
-from experiments.compare.drawn import Drawn
-from experiments.compare.picked import picked
+from experiments.compare.selection import picked
 from experiments.models import Study, User
 from tests.experiments.lab import launched, record, runs_in_order
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from experiments.charts.intervals import Sample
-from experiments.charts.values import Wanted
+from experiments.compare.charts.values import Wanted
 from experiments.compare.samples import gathered, one_column, sample
-from experiments.selectors.compare.picks import PickedRun
-from experiments.selectors.compare.values import RunValue
+from experiments.compare.selectors.cells import PickedRun
+from experiments.compare.selectors.values import RunValue
+from experiments.statistics.intervals import Sample
 
 
 def test_runs_become_the_seeds_of_their_cell() -> None:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.displays.charts import detectors, detectors_together, final_bars, swap_moments, traffic
-from experiments.displays.offered import shown_for
-from experiments.displays.subject import Subject, subject_of
+from experiments.compare.displays.charts import detectors, detectors_together, final_bars, swap_moments, traffic
+from experiments.compare.displays.offers import shown_for
+from experiments.compare.displays.subject import Subject, subject_of
 from experiments.models import User
 from experiments.presets.preset import presets
-from experiments.services.studies import study_launch
+from experiments.studies.services.launch import study_launch
 from tests.experiments.lab import BLOCK, launched, record, runs_in_order
 
 pytestmark = pytest.mark.django_db

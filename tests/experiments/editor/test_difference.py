@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.editor.difference import Change, differences
+from experiments.studies.editor.clone import Change, differences
 
 BLOCK: dict[str, Any] = {
     "dataset": {"name": "digits"},

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from experiments.editor.draft import Draft, Wish, draft
 from experiments.models import User
+from experiments.studies.editor.draft import Draft, Wish, draft
 from tests.experiments import lab
 
 STUDY: dict[str, Any] = {"name": "Rivers", "tags": ["water"], "blocks": [lab.BLOCK]}

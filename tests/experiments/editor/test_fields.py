@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.editor.fields import editor_fields
+from experiments.studies.editor.fields import editor_fields
 from workers.catalog import load_catalog
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.editor.fits import misfits
+from experiments.studies.editor.misfits import misfits
 
 BLOCK: dict[str, Any] = {
     "dataset": {"name": "digits"},

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from experiments.editor.order import in_spec_order
-from experiments.editor.source import yaml_from_study
+from experiments.labels.specs import in_spec_order
+from experiments.studies.editor.source import yaml_from_study
 
 
 def test_specs_are_written_in_the_order_in_which_people_think() -> None:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from experiments.editor.preview import preview
 from experiments.models import User
-from experiments.services.definition import StudyDefinition
+from experiments.studies.editor.draft import preview
+from experiments.studies.services.definition import StudyDefinition
 from tests.experiments import lab
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from experiments.editor.source import (
+from experiments.studies.editor.source import (
     line_at,
     lines_of,
     rewritten,

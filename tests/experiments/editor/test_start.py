@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from experiments.editor.draft import Wish, draft
-from experiments.editor.source import study_from_yaml
-from experiments.editor.start import empty_start, start_from_run, start_from_study
 from experiments.models import User
-from experiments.services.studies import study_launch
+from experiments.studies.editor.clone import empty_start, start_from_run, start_from_study
+from experiments.studies.editor.draft import Wish, draft
+from experiments.studies.editor.source import study_from_yaml
+from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from experiments.export.fields import fields_of
-from experiments.export.formats import FORMATS
-from experiments.export.table import Table, words
+from experiments.export.columns import fields_of
+from experiments.export.tables.table import Table, words
+from experiments.export.writing import FORMATS
 
 MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ from threading import Thread
 import pytest
 from django.db import connection
 
-from experiments.export.copy import Pieces
-from experiments.export.tables import Wanted, export_parts
+from experiments.export.export import Wanted, export_parts
+from experiments.export.reading import Pieces
 from experiments.models import Metric, Run, User
 from tests.experiments.lab import launched, record, runs_in_order
 from workers.errors import TributaryError
@@ -59,7 +59,7 @@ def test_a_reader_that_leaves_ends_the_transaction(owner: User, redis_url: str) 
 
 
 def test_a_reader_that_stalls_is_given_up(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.export.copy.STALLED_SECONDS", 0.0)
+    monkeypatch.setattr("experiments.export.reading.STALLED_SECONDS", 0.0)
     connection.ensure_connection()
     pieces = Pieces(1, connection.connection.cancel)
     rows = "SELECT i FROM generate_series(1, 3) AS i"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from experiments.export.tables import Wanted, table_of
+from experiments.export.export import Wanted, table_of
 from experiments.models import Round, Run, RunState, Study, User
 from tests.experiments.lab import NOON, launched, moved, record, runs_in_order
 
@@ -31,8 +31,8 @@ def test_each_curve_comes_whole_and_in_order(owner: User) -> None:
 
 
 def test_long_curves_travel_in_segments(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.export.metrics.SEGMENT", 4)
-    monkeypatch.setattr("experiments.export.metrics.PIECE", 5 * 20)
+    monkeypatch.setattr("experiments.export.tables.metrics.SEGMENT", 4)
+    monkeypatch.setattr("experiments.export.tables.metrics.PIECE", 5 * 20)
     study = launched(owner, strategy={"name": "fedavg"}, seeds=[3], rounds=10)
     record(runs_in_order(study)[0], {"loss": [float(number) for number in range(11)], "accuracy": [1.0] * 11})
     made = table_of(Wanted(filters={"study": [str(study.pk)]}))

@@ -1,6 +1,6 @@
 import pytest
 
-from experiments.live.cursor import Cursor, Reader, parse_cursor
+from experiments.results.live.events import Cursor, Reader, parse_cursor
 
 
 def metric(run: int, number: int, at: float) -> dict[str, object]:

@@ -11,12 +11,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from experiments.access.services.tokens import token_create
 from experiments.models import User
-from experiments.services.fleet import worker_enlist
-from experiments.services.leases import Claim, rounds_record, run_finish
-from experiments.services.queue import run_claim
-from experiments.services.studies import study_launch
-from experiments.services.tokens import token_create
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.leases import Claim, rounds_record, run_finish
+from experiments.queue.services.workers import worker_enlist
+from experiments.studies.services.launch import study_launch
 from tests.live import LivePlatform
 from workers.engine.records import RoundRecord
 

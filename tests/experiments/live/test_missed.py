@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from experiments.live import missed
-from experiments.live.cursor import Cursor
-from experiments.live.missed import Opening, Scope, database_time, opening
 from experiments.models import Round, User, Worker
-from experiments.services.leases import Claim, rounds_record, run_finish
-from experiments.services.queue import run_claim
-from experiments.services.studies import study_launch
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.leases import Claim, rounds_record, run_finish
+from experiments.results.live import events
+from experiments.results.live.events import Cursor, Opening, Scope, database_time, opening
+from experiments.studies.services.launch import study_launch
 from workers.engine.records import RoundRecord
 
 Block = dict[str, Any]
@@ -90,6 +89,6 @@ def test_events_carry_headline_metrics_and_what_is_not_finite_as_text(claims: li
 
 
 def test_a_reader_that_missed_too_much_is_told_to_fetch_anew(claims: list[Claim], monkeypatch: Any) -> None:
-    monkeypatch.setattr(missed, "MOST_ROUNDS", 3)
+    monkeypatch.setattr(events, "MOST_ROUNDS", 3)
     found = opening(Scope(), Cursor(now()))
     assert (found.complete, found.events) == (False, [])

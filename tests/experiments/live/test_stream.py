@@ -1,9 +1,9 @@
 import pytest
 from asgiref.sync import async_to_sync
 
-from experiments.live import stream
-from experiments.live.missed import Scope
-from experiments.live.stream import event_stream
+from experiments.results.live import stream
+from experiments.results.live.events import Scope
+from experiments.results.live.stream import event_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

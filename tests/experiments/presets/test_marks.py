@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from experiments.charts.diamonds import Diamond
-from experiments.charts.values import Wanted
+from experiments.compare.charts.published_marks import Diamond
+from experiments.compare.charts.values import Wanted
 from experiments.presets.marks import marks_of, of_value, on_curve
 from experiments.presets.preset import Published
 from tests.experiments.presets.test_comparison import number, preset

@@ -7,7 +7,7 @@ from django.test import Client
 
 from experiments.models import Role, RunState, User
 from experiments.presets.preset import presets
-from experiments.services.presets import preset_launch
+from experiments.presets.services import preset_launch
 from tests.live import LivePlatform, eventually
 
 SECONDS = 900

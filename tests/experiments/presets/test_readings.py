@@ -7,8 +7,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from experiments.presets.preset import Reading
-from experiments.presets.readings import read
-from experiments.presets.savings import saved_percent
+from experiments.presets.readings import read, saved_percent
 
 ACCURACY = {0: 0.99, 1: 0.5, 2: 0.7, 3: 0.7004, 4: 0.9, 5: 0.8}
 CURVES = {"accuracy": ACCURACY, "fedswap.swaps": {0: 0.0, 1: 0.0, 2: 5.0, 3: 0.0, 4: 5.0}}

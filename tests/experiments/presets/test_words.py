@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from experiments.presets import words
+from experiments.presets import wording
 from experiments.presets.preset import Published
 from tests.experiments.presets.test_comparison import number
 
 
 def test_units_are_those_of_the_number() -> None:
     def unit(**fields: object) -> str:
-        return words.unit(Published.model_validate(number(**fields)))  # type: ignore[arg-type]
+        return wording.unit(Published.model_validate(number(**fields)))  # type: ignore[arg-type]
 
     assert unit() == "%"
     assert unit(unit="round", reading={"take": "reach", "target": 0.9}) == "rounds"

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from experiments.models import Round, Run, User
-from experiments.selectors.clients import (
+from experiments.results.selectors.clients import (
     ClientRow,
     client_cohorts,
     client_columns,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.catalog.selectors import component_problems
 from experiments.models import Worker
-from experiments.selectors.components import component_problems
 from tests.workers.plugins.examples import good, write
 from workers.catalog import Catalog, load_catalog
-from workers.plugins import PluginProblem, plugin_components
+from workers.catalog.plugins import PluginProblem, plugin_components
 
 BUILT_IN = load_catalog()
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from experiments.models import User
-from experiments.selectors.costs import Cost, cumulated, run_costs
+from experiments.results.selectors.costs import Cost, cumulated, run_costs
 from tests.experiments import lab
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from experiments.models import RunState, User
-from experiments.selectors.deletions import Deletion, Holder, deletion_of
+from experiments.studies.selectors.deletions import Deletion, Holder, deletion_of
 from tests.experiments import lab
 
 FEDAVG = {"name": "fedavg"}

@@ -5,10 +5,10 @@ from datetime import timedelta
 from django.utils import timezone
 
 from experiments.models import RunState, User, Worker
-from experiments.selectors.cells import cells_of
-from experiments.selectors.runs import FailureGroup, failures
-from experiments.selectors.studies import study_rows, study_to_watch
-from experiments.selectors.workers import Pulse, pulse, worker_rows
+from experiments.queue.selectors.workers import Pulse, pulse, worker_rows
+from experiments.results.selectors.runs import FailureGroup, failures
+from experiments.studies.selectors.cells import cells_of
+from experiments.studies.selectors.studies import study_rows, study_to_watch
 from tests.experiments import lab
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import timedelta
 
 from experiments.models import Membership, RunState, Study, User
-from experiments.selectors.progress import Progress, progress_of
+from experiments.studies.selectors.progress import Progress, progress_of
 from tests.experiments import lab
 
 

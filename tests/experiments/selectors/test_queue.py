@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import timedelta
 
 from experiments.models import Round, Run, RunState, Study, User
-from experiments.selectors.queue import (
+from experiments.queue.selectors.queue import (
     PAGE,
     Wanted,
     queue_counts,
@@ -13,8 +13,8 @@ from experiments.selectors.queue import (
     speeds_of,
     studies_in_queue,
 )
-from experiments.services.fleet import worker_enlist
-from experiments.services.studies import study_launch
+from experiments.queue.services.workers import worker_enlist
+from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
 
 EVERYTHING = Wanted()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.models import Run, User
-from experiments.selectors.run_files import RunFile, artifact_path, run_files
+from experiments.results.selectors.files import RunFile, artifact_path, run_files
 from tests.experiments import lab
 from workers.home import home, run_folder
 

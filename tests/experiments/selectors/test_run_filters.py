@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from experiments.models import Run, RunState, Study, User
-from experiments.selectors.run_filters import filtered, known_paths, run_filters
+from experiments.results.selectors.run_filters import filtered, known_paths, run_filters
 from tests.experiments.lab import launched, moved, runs_in_order
 from workers.errors import SpecError
 

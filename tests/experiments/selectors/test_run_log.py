@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from experiments.models import User
-from experiments.selectors.run_log import LogPart, run_log
+from experiments.results.selectors.files import LogPart, run_log
 from tests.experiments import lab
 from workers.home import log_file
 

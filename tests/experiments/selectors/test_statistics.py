@@ -7,7 +7,7 @@ import math
 import pytest
 
 from experiments.models import RunState, User
-from experiments.selectors.statistics import (
+from experiments.statistics.over_seeds import (
     SeedStatistics,
     best_finals,
     curve_statistics,

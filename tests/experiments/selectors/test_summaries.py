@@ -7,7 +7,7 @@ import math
 import pytest
 
 from experiments.models import RunState, Study, User
-from experiments.selectors.summaries import GroupStatistics, study_summary
+from experiments.results.selectors.summaries import GroupStatistics, study_summary
 from tests.experiments import lab
 
 

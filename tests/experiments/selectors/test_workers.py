@@ -6,9 +6,9 @@ import pytest
 from django.db.models.functions import Now
 
 from experiments.models import RunState, User, Worker, WorkerSample
-from experiments.selectors.workers import highest, last_hours, latest, worker_rows
-from experiments.services.fleet import worker_enlist, worker_sample
-from experiments.templatetags.fleet import pace, segments
+from experiments.queue.selectors.workers import highest, last_hours, latest, worker_rows
+from experiments.queue.services.workers import worker_enlist, worker_sample
+from experiments.queue.template_tags import pace, segments
 from tests.experiments import lab
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.models import Study, User, Worker
-from experiments.services.leases import Claim
-from experiments.services.queue import run_claim
-from experiments.services.studies import study_launch
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.leases import Claim
+from experiments.studies.services.launch import study_launch
 
 Block = dict[str, Any]
 

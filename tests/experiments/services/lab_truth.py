@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from experiments.models import Study
-from experiments.selectors.progress import progress_of
+from experiments.studies.selectors.progress import progress_of
 from tests.experiments.services.lab_model import ACTIVE, LIVE, ModelLab, ModelRun
 
 RUNS = "id, state, cancel_requested, crashes, reason, lease_token, rounds_done, seed, shared"

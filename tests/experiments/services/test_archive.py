@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.core.errors import NotAllowedError
 from experiments.models import AuditEntry, User
-from experiments.services.archive import study_archive, study_restore
-from experiments.services.errors import NotAllowedError
+from experiments.studies.services.changes import study_archive, study_restore
 from tests.experiments import lab
 
 

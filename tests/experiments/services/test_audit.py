@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from experiments.access.services.people import user_create
+from experiments.core.errors import NotAllowedError
 from experiments.models import AuditEntry, Study, User
-from experiments.services.bulk import runs_cancel, runs_retry
-from experiments.services.errors import NotAllowedError
-from experiments.services.people import user_create
-from experiments.services.runs import run_cancel, run_retry
-from experiments.services.study_changes import study_cancel, study_delete, study_pause, study_resume, study_retry
+from experiments.queue.services.bulk import runs_cancel, runs_retry
+from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.studies.services.changes import study_cancel, study_delete, study_pause, study_resume, study_retry
 from tests.experiments import lab
 
 Told = tuple[str, str, str, dict[str, Any]]

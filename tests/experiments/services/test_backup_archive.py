@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from experiments.services.backup_archive import BackupError, Manifest, Writer, unpack, whole_file
+from experiments.operations.backup.archive import BackupError, Manifest, Writer, unpack, whole_file
 
 DUMP = b"rows"
 LOG = b"Attempt 1 on worker-1\n"

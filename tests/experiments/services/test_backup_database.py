@@ -6,7 +6,7 @@ import pytest
 from config.database import database
 from django.db import connection
 
-from experiments.services.backup_database import address, password
+from experiments.operations.backup.database import address, password
 
 URL = "postgresql://ada{}@db.lab:6432/runs?sslmode=require&sslpassword=quiet{}"
 

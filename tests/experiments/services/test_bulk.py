@@ -5,11 +5,20 @@ from typing import Any
 
 import pytest
 
+from experiments.core.errors import NotAllowedError
 from experiments.models import Run, RunState, Study, User
-from experiments.services.bulk import EQUAL, FOREIGN, GONE, NOT_ENDED, Outcome, runs_cancel, runs_retry, studies_change
-from experiments.services.errors import NotAllowedError
-from experiments.services.runs import run_cancel
-from experiments.services.studies import study_launch
+from experiments.queue.services.bulk import (
+    EQUAL,
+    FOREIGN,
+    GONE,
+    NOT_ENDED,
+    Outcome,
+    runs_cancel,
+    runs_retry,
+    studies_change,
+)
+from experiments.queue.services.runs import run_cancel
+from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
 from workers.errors import TributaryError
 

@@ -9,12 +9,12 @@ from threading import Event
 import pytest
 from django.db import connection
 
+from experiments.core.errors import StaleLeaseError
 from experiments.models import Membership, Run, RunState, User, Worker
-from experiments.services.errors import StaleLeaseError
-from experiments.services.fleet import worker_enlist
-from experiments.services.leases import run_fail, run_finish, run_release
-from experiments.services.queue import run_claim
-from experiments.services.study_changes import study_cancel, study_delete
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.leases import run_fail, run_finish, run_release
+from experiments.queue.services.workers import worker_enlist
+from experiments.studies.services.changes import study_cancel, study_delete
 from tests.experiments.services.claims import Block, claimed, launch
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from experiments.models import Study, User
-from experiments.services.studies import study_launch, study_plan
+from experiments.studies.services.launch import study_launch, study_plan
 from tests.experiments.originals import write_mnist
 from workers.catalog import load_catalog
 from workers.datasets._imported import ImportedDataset

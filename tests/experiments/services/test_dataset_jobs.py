@@ -18,12 +18,12 @@ from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 
+from experiments.core.errors import ConflictError, NotAllowedError
+from experiments.datasets.services import jobs, uploads
+from experiments.datasets.services.job_processes import DatasetWork
+from experiments.datasets.services.jobs import job_claim, job_fail, job_progress, job_release, job_request, jobs_reap
+from experiments.datasets.services.uploads import npz_folder, npz_upload, pick_up_dropped
 from experiments.models import DatasetJob, JobKind, JobState, User
-from experiments.services import dataset_jobs, dataset_uploads
-from experiments.services.dataset_jobs import job_claim, job_fail, job_progress, job_release, job_request, jobs_reap
-from experiments.services.dataset_uploads import npz_folder, npz_upload, pick_up_dropped
-from experiments.services.dataset_work import DatasetWork
-from experiments.services.errors import ConflictError, NotAllowedError
 from tests.experiments.originals import write_mnist, write_npz
 from workers.datasets import _cache
 from workers.errors import SpecError
@@ -102,7 +102,7 @@ def test_a_released_job_waits_again_and_an_ended_one_is_left_alone(owner: User, 
     job.refresh_from_db()
     assert job.state == JobState.QUEUED
     job_claim()
-    dataset_jobs.job_finish(job=job.pk, text="all")
+    jobs.job_finish(job=job.pk, text="all")
     job_fail(job=job.pk, reason="too late")
     job.refresh_from_db()
     assert (job.state, job.text, job.share) == (JobState.DONE, "all", 1.0)
@@ -154,7 +154,7 @@ def test_a_file_put_into_the_folder_is_asked_for_once_until_it_changes(
 ) -> None:
     path = write_npz(npz_folder() / "mine.npz")
     assert pick_up_dropped() == 0
-    monkeypatch.setattr(dataset_uploads, "SETTLED", -100.0)
+    monkeypatch.setattr(uploads, "SETTLED", -100.0)
     assert (pick_up_dropped(), pick_up_dropped()) == (1, 0)
     job = job_claim()
     assert job is not None
@@ -166,10 +166,10 @@ def test_a_file_put_into_the_folder_is_asked_for_once_until_it_changes(
 
 
 def test_a_file_that_cannot_be_asked_for_is_left_and_stops_nobody(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset_uploads, "SETTLED", -100.0)
+    monkeypatch.setattr(uploads, "SETTLED", -100.0)
     for name in ("a", "b"):
         write_npz(npz_folder() / f"{name}.npz")
-    monkeypatch.setattr(dataset_jobs, "unreadable", lambda path: "No." if path.name == "a.npz" else None)
+    monkeypatch.setattr(jobs, "unreadable", lambda path: "No." if path.name == "a.npz" else None)
     assert pick_up_dropped() == 1
     assert Path(DatasetJob.objects.get().path).name == "b.npz"
 

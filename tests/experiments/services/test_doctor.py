@@ -17,10 +17,10 @@ from django.core.management import call_command
 from django.db import connections
 from pytest_django import Settings
 
+from experiments.core.database import Lock
 from experiments.models import Run, RunState, User, Worker
-from experiments.services.doctor import Finding, Section, Severity, examine, files, machine, queue, servers
-from experiments.services.fleet import worker_enlist
-from experiments.services.locks import Lock
+from experiments.operations.doctor import Finding, Section, Severity, examine, files, machine, servers
+from experiments.queue.services.workers import worker_enlist
 from tests.experiments.lab import launched, moved, runs_in_order
 
 pytestmark = pytest.mark.django_db
@@ -138,18 +138,18 @@ def test_workers_with_different_versions_are_told() -> None:
 
 
 def test_a_lease_that_nobody_takes_back_is_told(owner: User) -> None:
-    assert only(queue.leases()).severity == Severity.GOOD
+    assert only(servers.leases()).severity == Severity.GOOD
     run = moved(runs_in_order(launched(owner))[0], RunState.RUNNING)
 
-    assert only(queue.leases()).seen == f"Leases of running runs ran out and were not taken back: run {run.pk}."
+    assert only(servers.leases()).seen == f"Leases of running runs ran out and were not taken back: run {run.pk}."
 
 
 def test_runs_that_wait_for_a_gpu_without_one_are_told(owner: User) -> None:
-    assert only(queue.waiting()).seen == "No run waits."
+    assert only(servers.waiting()).seen == "No run waits."
     launched(owner)
-    assert only(queue.waiting()).seen == "Runs wait for a GPU, and no worker has one."
+    assert only(servers.waiting()).seen == "Runs wait for a GPU, and no worker has one."
     worker_enlist(name="gpu", host="lab", device="cuda:0", threads=1)
-    assert only(queue.waiting()).severity == Severity.GOOD
+    assert only(servers.waiting()).severity == Severity.GOOD
 
 
 def test_run_folders_without_a_run_are_told_with_their_size(owner: User, home: Path) -> None:

@@ -10,11 +10,10 @@ import pytest
 from django.core.cache import cache
 
 from experiments.models import Run, RunState, User, Worker
-from experiments.selectors.pace import measured_runs
-from experiments.services import calibration
-from experiments.services.estimates import Estimate, cells_of
-from experiments.services.speeds import Speeds
-from experiments.services.studies import study_plan
+from experiments.studies.selectors.run_speeds import measured_runs
+from experiments.studies.services import calibration
+from experiments.studies.services.estimates import Estimate, Speeds, cells_of
+from experiments.studies.services.launch import study_plan
 from tests.experiments import lab
 from workers.spec import RunSpec, expand, parse_run
 
@@ -94,7 +93,7 @@ def test_another_batch_size_costs_between_as_much_a_step_and_as_much_a_sample(ow
 
 
 def test_workers_share_the_runs_but_no_run_is_cut_in_two(owner: User, worker: Worker) -> None:
-    from experiments.services.fleet import worker_enlist
+    from experiments.queue.services.workers import worker_enlist
 
     worker_enlist(name="worker-2@lab", host="lab", device="cpu", threads=1)
     measured(owner, 0.01)

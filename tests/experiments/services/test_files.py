@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from experiments.models import Run, User, Worker
-from experiments.services.files import remove_stale_files
-from experiments.services.leases import Claim, run_finish, run_release
+from experiments.queue.services.leases import Claim, run_finish, run_release
+from experiments.queue.services.retention import remove_stale_files
 from tests.experiments.services.claims import Block, claimed, launch
 from workers.home import artifact_folder, checkpoint_folder
 

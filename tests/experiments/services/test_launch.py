@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
+from experiments.core.errors import NotAllowedError
 from experiments.models import Membership, Run, RunState, Study, User
-from experiments.services.errors import NotAllowedError
-from experiments.services.studies import study_launch, study_plan
+from experiments.studies.services.launch import study_launch, study_plan
 from workers.errors import SpecError
 
 Block = dict[str, Any]

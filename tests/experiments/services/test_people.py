@@ -1,8 +1,8 @@
 import pytest
 
+from experiments.access.services.people import ensure_admin, user_create
 from experiments.models import Role, Study, User
-from experiments.services.people import ensure_admin, user_create
-from experiments.services.tour import ensure_tour
+from experiments.studies.services.tour import ensure_tour
 from workers.errors import SpecError
 
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.db.models.functions import Now
 
+from experiments.core.errors import NotAllowedError, StaleLeaseError
 from experiments.models import (
     Attempt,
     AuditEntry,
@@ -19,9 +20,8 @@ from experiments.models import (
     User,
     Worker,
 )
-from experiments.services.errors import NotAllowedError, StaleLeaseError
-from experiments.services.fleet import idle_workers, worker_beat, worker_drain, worker_enlist, workers_forget
-from experiments.services.leases import (
+from experiments.queue.services.claim import reap, run_claim
+from experiments.queue.services.leases import (
     Claim,
     Wishes,
     checkpoint_record,
@@ -34,7 +34,7 @@ from experiments.services.leases import (
     run_heartbeat,
     run_release,
 )
-from experiments.services.queue import reap, run_claim
+from experiments.queue.services.workers import idle_workers, worker_beat, worker_drain, worker_enlist, workers_forget
 from tests.experiments.services.claims import Block, claimed, launch
 from workers.engine.records import RoundRecord
 

@@ -26,8 +26,8 @@ from django.db import connection
 from pytest_django import Settings
 
 from experiments.models import Attempt, AuditEntry, Run, RunState, User
-from experiments.services.backup import backup
-from experiments.services.backup_archive import BackupError
+from experiments.operations.backup.archive import BackupError
+from experiments.operations.backup.backup import backup
 from tests.experiments.lab import NOON, launched, moved, record, runs_in_order
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from pytest_django import Settings
 
 from experiments.models import Attempt, Run, RunState, User
-from experiments.services.retention import retention_apply
+from experiments.queue.services.retention import retention_apply
 from tests.experiments.lab import NOON, launched, moved, runs_in_order
 
 pytestmark = pytest.mark.django_db

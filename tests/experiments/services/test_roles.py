@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from experiments.access.services.people import user_set_active, user_set_role
+from experiments.access.services.tokens import token_authenticate, token_create
+from experiments.core.errors import ConflictError, NotAllowedError
 from experiments.models import AuditEntry, User
-from experiments.services.errors import ConflictError, NotAllowedError
-from experiments.services.people import user_set_active, user_set_role
-from experiments.services.tokens import token_authenticate, token_create
 from workers.errors import SpecError
 
 

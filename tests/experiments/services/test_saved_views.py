@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.compare.selectors.saved_views import views_for
+from experiments.compare.services import view_delete, view_save
+from experiments.core.errors import NotAllowedError
 from experiments.models import SavedView, User
-from experiments.selectors.saved_views import views_for
-from experiments.services.errors import NotAllowedError
-from experiments.services.saved_views import view_delete, view_save
 from workers.errors import SpecError
 
 

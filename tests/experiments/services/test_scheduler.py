@@ -9,13 +9,13 @@ from django.db import connection, connections
 from django.db.models.functions import Now
 from pytest_django import Settings
 
+from experiments.core.database import Lock
 from experiments.models import Run, RunState, User, Worker, WorkerSample
-from experiments.services.bell import ring, ring_for, send_bells, wanted
-from experiments.services.fleet import samples_prune, worker_enlist, worker_sample
-from experiments.services.locks import Lock
-from experiments.services.queue import run_claim
-from experiments.services.scheduler import Scheduler
-from experiments.services.studies import study_launch
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.scheduler import Scheduler
+from experiments.queue.services.wake_up import ring, ring_for, send_bells, wanted
+from experiments.queue.services.workers import samples_prune, worker_enlist, worker_sample
+from experiments.studies.services.launch import study_launch
 
 Block = dict[str, Any]
 

@@ -5,7 +5,7 @@ from django.db import connection
 from django.db.backends.signals import connection_created
 from pytest_django import Settings
 
-from experiments.services.sessions import bound_transactions
+from experiments.core.database import bound_transactions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

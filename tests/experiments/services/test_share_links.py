@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from experiments.access.services.share_links import link_create, link_open, link_revoke
+from experiments.core.errors import NotAllowedError
 from experiments.models import AuditEntry, ShareLink, User
-from experiments.services.errors import NotAllowedError
-from experiments.services.share_links import link_create, link_open, link_revoke
 from tests.experiments import lab
 from workers.errors import SpecError
 

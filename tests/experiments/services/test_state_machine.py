@@ -22,13 +22,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from experiments.core.errors import ConflictError, GoneError, NotAllowedError, StaleLeaseError
 from experiments.models import AuditEntry, Run, Study, User
-from experiments.services import bulk, leases, study_changes
-from experiments.services.errors import ConflictError, GoneError, NotAllowedError, StaleLeaseError
-from experiments.services.fleet import worker_enlist
-from experiments.services.queue import reap, run_claim
-from experiments.services.runs import run_cancel, run_retry
-from experiments.services.studies import study_launch
+from experiments.queue.services import bulk, leases
+from experiments.queue.services.claim import reap, run_claim
+from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.queue.services.workers import worker_enlist
+from experiments.studies.services import changes
+from experiments.studies.services.launch import study_launch
 from tests.experiments.services.deeds import BOUNDS, DEEDS, always, deed, likely, refused
 from tests.experiments.services.lab_model import ACTIVE, ModelAttempt, ModelLab, ModelRun
 from tests.experiments.services.lab_truth import check_database
@@ -147,7 +148,7 @@ class LabMachine(RuleBasedStateMachine):
         study, actor = self.study_at(place, actor, "failed", "cancelled", "leaving")
         may = self.allowed(actor, study)
         with refused(None if may else NotAllowedError):
-            again = study_changes.study_retry(study=study, actor=self.people[actor], reason=reason)
+            again = changes.study_retry(study=study, actor=self.people[actor], reason=reason)
         if may:
             assert again == self.model.retry(study.pk, reason)
             self.deeds["study.retry"] += 1
@@ -159,7 +160,7 @@ class LabMachine(RuleBasedStateMachine):
         expected = None if wrong is None else len(own) + wrong
         error = NotAllowedError if not self.allowed(actor, study) else ConflictError if wrong else None
         with refused(error):
-            gone = study_changes.study_delete(
+            gone = changes.study_delete(
                 study=Study.objects.get(pk=study.pk), actor=self.people[actor], expected=expected
             )
         if error is None:
@@ -177,7 +178,7 @@ class LabMachine(RuleBasedStateMachine):
         """The page still shows what somebody deleted."""
         study = self.deleted[place % len(self.deleted)]
         with pytest.raises(GoneError):
-            getattr(study_changes, f"study_{deed}")(study=study, actor=self.people["ada"])
+            getattr(changes, f"study_{deed}")(study=study, actor=self.people["ada"])
         for run in self.deleted_runs:
             with pytest.raises(GoneError):
                 (run_cancel if place % 2 else run_retry)(run=run, actor=self.people["mia"])

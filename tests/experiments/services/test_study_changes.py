@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
+from experiments.core.errors import ConflictError, GoneError, NotAllowedError
 from experiments.models import Run, RunState, Study, User, Worker
-from experiments.services.errors import ConflictError, GoneError, NotAllowedError
-from experiments.services.leases import run_fail, run_release
-from experiments.services.queue import run_claim
-from experiments.services.runs import run_cancel, run_retry
-from experiments.services.studies import study_launch
-from experiments.services.study_changes import (
+from experiments.queue.services.claim import run_claim
+from experiments.queue.services.leases import run_fail, run_release
+from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.studies.services.changes import (
     study_cancel,
     study_delete,
     study_pause,
@@ -18,6 +17,7 @@ from experiments.services.study_changes import (
     study_retry,
     study_update,
 )
+from experiments.studies.services.launch import study_launch
 from workers.errors import SpecError
 from workers.home import run_folder
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from experiments.access.services import tokens
+from experiments.access.services.tokens import token_authenticate, token_create, token_revoke
+from experiments.core.errors import ConflictError
 from experiments.models import AuditEntry, Token, User
-from experiments.services import tokens
-from experiments.services.errors import ConflictError
-from experiments.services.tokens import token_authenticate, token_create, token_revoke
 from workers.errors import SpecError
 
 

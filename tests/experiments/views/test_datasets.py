@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
+from experiments.datasets.services.jobs import job_claim, job_progress, job_request
 from experiments.models import DatasetJob, JobKind, JobState, User
-from experiments.services.dataset_jobs import job_claim, job_progress, job_request
 from tests.experiments.originals import write_mnist, write_npz
 from workers.catalog import load_catalog
 from workers.datasets._imported import ImportedDataset

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from experiments.access.services.audit import audit_record
+from experiments.access.services.share_links import link_create
+from experiments.access.services.tokens import token_create
 from experiments.models import DatasetJob, Metric, Run, SavedView, Study, User, Worker
-from experiments.services.audit import audit_record
-from experiments.services.share_links import link_create
-from experiments.services.tokens import token_create
 from tests.experiments import lab
 from workers.home import log_file
 

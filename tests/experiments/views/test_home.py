@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from experiments.models import Study, User
-from experiments.selectors import studies as reads
-from experiments.services.archive import study_archive
+from experiments.studies.selectors import studies as reads
+from experiments.studies.services.changes import study_archive
 from tests.experiments import lab
 
 
@@ -72,7 +72,7 @@ def test_an_empty_list_says_why(browsers: dict[str, Client], study: Study, choic
 
 def test_it_goes_on_page_by_page(as_owner: Client, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = [lab.launched(owner, f"Study {number}", rounds=number) for number in (1, 2, 3)]
-    for module in ("experiments.selectors.studies.PAGE", "experiments.views.studies.PAGE"):
+    for module in ("experiments.studies.selectors.studies.PAGE", "experiments.studies.views.studies.PAGE"):
         monkeypatch.setattr(module, 2)
     first = as_owner.get("/", {"who": "mine"})
     assert [row.study.name for row in first.context["rows"]] == ["Study 3", "Study 2"]

@@ -7,8 +7,8 @@ import re
 import pytest
 from django.test import Client
 
+from experiments.access.services.tokens import token_create
 from experiments.models import AuditEntry, Token, User
-from experiments.services.tokens import token_create
 
 
 def secret_on(page: str) -> str | None:

@@ -14,12 +14,15 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from experiments.access import views as access_views
+from experiments.access.services.share_links import link_create
+from experiments.access.services.tokens import token_create
 from experiments.api.urls import urlpatterns as api_patterns
+from experiments.datasets import views as dataset_views
 from experiments.models import Study, User, Worker
-from experiments.services.share_links import link_create
-from experiments.services.tokens import token_create
+from experiments.queue.views import queue, workers
+from experiments.studies.views import actions
 from experiments.urls import urlpatterns
-from experiments.views import accounts, actions, datasets, fleet, queue
 from tests.experiments import lab
 
 PEOPLE = ("nobody", "visitor", "viewer", "stranger", "owner", "admin")
@@ -152,9 +155,9 @@ ACTIONS = {
     "run-action": actions.RUN_ACTIONS,
     "queue-runs": queue.RUN_ACTIONS,
     "queue-studies": queue.STUDY_WORDS,
-    "worker-action": fleet.ACTIONS,
-    "dataset-action": datasets.JobKind.values,
-    "person-action": accounts.ACTIONS,
+    "worker-action": workers.ACTIONS,
+    "dataset-action": dataset_views.JobKind.values,
+    "person-action": access_views.ACTIONS,
 }
 
 

@@ -117,7 +117,7 @@ def test_more_runs_and_cells_ask_no_more_questions(
 def test_runs_are_paged_without_the_rest_of_the_page(
     as_owner: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.selectors.runs.PAGE", 2)
+    monkeypatch.setattr("experiments.results.selectors.runs.PAGE", 2)
     runs = [run.pk for run in lab.runs_in_order(study)]
     part = as_owner.get(f"/studies/{study.pk}/runs?page=2").content.decode()
     assert [pk for pk in runs if f'id="run-{pk}"' in part] == runs[2:4]

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from workers.catalog import load_catalog
+from workers.engine.server.survey import surveyed
 from workers.engine.setup import make_setup
-from workers.engine.survey import surveyed
 from workers.spec import parse_run
 
 

@@ -65,7 +65,7 @@ def test_cifar100_takes_the_fine_label_of_the_python_version(tmp_path: Path) -> 
 
 def test_names_of_old_numpy_in_the_publishers_pickles_are_understood() -> None:
     """Protocol 0, as Python 2 wrote it: numpy.core.multiarray, which numpy 2 has renamed."""
-    from workers.datasets._cifar import HarmlessUnpickler
+    from workers.datasets.cifar import HarmlessUnpickler
 
     class Stream:
         def __init__(self, content: bytes) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workers.component import Arrays
+from workers.catalog.component import Arrays
 from workers.datasets import _cache
 from workers.datasets._cache import CacheDamageError, Manifest, load, manifest_of, store, verify
 

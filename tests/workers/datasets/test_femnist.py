@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workers.catalog import load_catalog
-from workers.component import Arrays
+from workers.catalog.component import Arrays
 from workers.errors import DatasetError
 
 FEMNIST = load_catalog().datasets["femnist"]

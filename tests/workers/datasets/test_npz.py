@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workers.catalog import load_catalog
-from workers.engine.federation import make_federation
+from workers.engine.data.federation import make_federation
 from workers.errors import DatasetError, SpecError
 from workers.spec import parse_run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from workers.catalog import load_catalog
-from workers.component import Arrays
+from workers.catalog.component import Arrays
 from workers.datasets._originals import Originals
 from workers.datasets.uci_har import part
 

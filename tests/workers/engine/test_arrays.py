@@ -5,8 +5,8 @@ import torch
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
 from flwr.serverapp.strategy.strategy_utils import aggregate_arrayrecords
 
-from workers.engine.arrays import TensorArray, bytes_of, record_of, tensors_of, weighted_mean
-from workers.engine.names import ARRAYS, METRICS, OBSERVED, SAMPLES
+from workers.engine.messages.arrays import TensorArray, bytes_of, record_of, tensors_of, weighted_mean
+from workers.engine.messages.message_keys import ARRAYS, METRICS, OBSERVED, SAMPLES
 
 
 def test_an_array_hands_over_the_row_of_a_stack_without_a_copy() -> None:

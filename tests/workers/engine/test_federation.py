@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from workers.catalog import load_catalog
-from workers.component import Arrays, Dataset, DatasetFacts, Normalisation
-from workers.engine.federation import Federation, make_federation
+from workers.catalog.component import Arrays, Dataset, DatasetFacts, Normalisation
+from workers.engine.data.federation import Federation, make_federation
 from workers.errors import FederationError, SpecError
 from workers.spec import RunSpec, parse_run
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workers.engine.federation import Federation, make_federation
-from workers.engine.hybrid import share
+from workers.engine.data.federation import Federation, make_federation, share
 from workers.spec import parse_run
 
 

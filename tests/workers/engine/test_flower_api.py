@@ -5,12 +5,12 @@ import logging
 import flwr
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 
-from workers.engine.flower import WRITTEN_FOR, enter_process, number, quiet
+from workers.engine.messages.flower import WRITTEN_FOR, enter_process, number, quiet
 
 
 def test_it_was_written_for_the_flower_that_is_installed() -> None:
     assert flwr.__version__ == WRITTEN_FOR, (
-        "Check workers/engine/flower.py against this Flower, then raise the version."
+        "Check workers/engine/messages/flower.py against this Flower, then raise the version."
     )
 
 

@@ -11,13 +11,13 @@ from flwr.serverapp.strategy import FedAvg
 
 from tests.workers.engine.tiny import tiny
 from workers.engine import simulate
-from workers.engine.arrays import record_of, tensors_of
-from workers.engine.choice import make_path
-from workers.engine.flower import quiet
-from workers.engine.grid import CohortGrid
-from workers.engine.names import ROUND
-from workers.engine.rule import LocalRule, LocalStep, LocalWork
+from workers.engine.execution.choice import make_path
+from workers.engine.messages.arrays import record_of, tensors_of
+from workers.engine.messages.flower import quiet
+from workers.engine.messages.grid import CohortGrid
+from workers.engine.messages.message_keys import ROUND
 from workers.engine.setup import Setup, make_setup
+from workers.engine.training.rule import LocalRule, LocalStep, LocalWork
 from workers.spec import parse_run
 
 

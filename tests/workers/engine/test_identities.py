@@ -12,12 +12,12 @@ from torch.nn.functional import cross_entropy
 
 from tests.workers.engine.tiny import distance, tiny
 from workers.engine import simulate
-from workers.engine.choice import make_path
-from workers.engine.federation import ClientData, make_federation
-from workers.engine.network import make_network
-from workers.engine.schedule import Schedule
+from workers.engine.data.federation import ClientData, make_federation
+from workers.engine.data.schedule import Schedule
+from workers.engine.execution.choice import make_path
 from workers.engine.setup import make_setup
-from workers.engine.trainer import Assignment
+from workers.engine.training.network import make_network
+from workers.engine.training.trainer import Assignment
 from workers.spec import parse_run
 from workers.streams import client_keys
 

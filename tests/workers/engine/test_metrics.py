@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from workers.engine.metrics import Scores, client_metrics, means, metrics_of
+from workers.engine.evaluation import Scores, client_metrics, means, metrics_of
 
 
 def scores(truth: list[int], found: list[int]) -> Scores:

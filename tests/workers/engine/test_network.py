@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from workers.engine.chain import Descent, chain_descend, chain_gradients, chain_of, scripted
-from workers.engine.dropout import KeyedDropout
-from workers.engine.network import Network, takes_channels_last
+from workers.engine.training.chain import Descent, chain_descend, chain_gradients, chain_of, scripted
+from workers.engine.training.dropout import KeyedDropout
+from workers.engine.training.network import Network, takes_channels_last
 
 
 def small_cnn() -> nn.Sequential:

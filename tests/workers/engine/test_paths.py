@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from tests.workers.engine.tiny import tiny
-from workers.engine.paths import SequentialPath
+from workers.engine.execution.executors import SequentialPath
 from workers.engine.setup import make_setup
-from workers.engine.trainer import Assignment, Outcome
+from workers.engine.training.trainer import Assignment, Outcome
 from workers.errors import StopRequested
 from workers.spec import parse_run
 

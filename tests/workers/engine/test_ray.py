@@ -32,7 +32,7 @@ def ray_processes() -> set[int]:
     found = set()
     for process in psutil.process_iter(["pid", "cmdline"]):
         words = " ".join(process.info["cmdline"] or [])
-        if "workers.engine.ray_server" in words or "tributary-ray-" in words:
+        if "workers.engine.execution.ray_server" in words or "tributary-ray-" in words:
             found.add(process.info["pid"])
     return found
 
@@ -73,7 +73,7 @@ def test_a_runtime_that_does_not_start_is_started_again_and_one_that_ends_later_
 
     def kill_the_runtime(record: RoundRecord) -> None:
         for child in psutil.Process().children():
-            if "workers.engine.ray_server" in child.cmdline():
+            if "workers.engine.execution.ray_server" in child.cmdline():
                 child.kill()
                 killed.append(record.round)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from workers.engine.schedule import Schedule, samples_seen
+from workers.engine.data.schedule import Schedule, samples_seen
 from workers.streams import client_keys
 
 
@@ -89,7 +89,7 @@ def test_a_batch_larger_than_the_clients_data_is_all_of_it() -> None:
 
 def test_a_long_schedule_made_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = seen(schedule([40, 17], epochs=3))
-    monkeypatch.setattr("workers.engine.schedule.BLOCK", 16)
+    monkeypatch.setattr("workers.engine.data.schedule.BLOCK", 16)
 
     assert seen(schedule([40, 17], epochs=3)) == whole
 

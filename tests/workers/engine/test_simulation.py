@@ -211,7 +211,7 @@ def test_a_stop_is_honoured_within_one_local_step(tmp_path: Path) -> None:
 
 
 def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workers.engine import trainer
+    from workers.engine.training import trainer
 
     whole = simulate(tiny(cohort=None))
     real, refused = trainer.chain_descend, []

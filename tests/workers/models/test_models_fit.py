@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from workers.catalog import load_catalog
-from workers.component import Shape
+from workers.catalog.component import Shape
 from workers.models._blocks import groups_of
 
 MODELS = load_catalog().models

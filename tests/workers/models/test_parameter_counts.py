@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workers.catalog import load_catalog
-from workers.component import Shape
+from workers.catalog.component import Shape
 
 HAR, DIGIT, COLOUR = (561,), (1, 28, 28), (3, 32, 32)
 

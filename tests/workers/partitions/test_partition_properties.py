@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workers.catalog import load_catalog
-from workers.component import PartitionInput
+from workers.catalog.component import PartitionInput
 
 # Parameters that suit any number of clients; any other partition is tried with its defaults.
 CHOICES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workers.catalog import load_catalog
-from workers.component import PartitionInput
+from workers.catalog.component import PartitionInput
 from workers.errors import FederationError, SpecError
 from workers.spec import parse_run
 

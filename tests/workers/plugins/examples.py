@@ -9,7 +9,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "plugins.md"
 SHOWN = re.compile(r"^`([\w/]+\.py)`\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 GOOD = """
-from workers.component import Strategy
+from workers.catalog.component import Strategy
 
 class {title}(Strategy):
     '''Does as the others do.'''
@@ -24,7 +24,7 @@ class {title}(Strategy):
 FRAGILE = """
 from pathlib import Path
 import numpy as np
-from workers.component import Arrays, Dataset, DatasetFacts
+from workers.catalog.component import Arrays, Dataset, DatasetFacts
 
 SWITCH = Path("{switch}")
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.workers.plugins.examples import documented, good, write
 from workers.catalog import load_catalog
-from workers.component import Component
-from workers.plugins import PluginProblem, plugin_components
-from workers.plugins.places import folders
+from workers.catalog.component import Component
+from workers.catalog.plugins import PluginProblem, plugin_components
+from workers.catalog.plugins.places import folders
 
 BUILT_IN = load_catalog().components
 
@@ -86,7 +86,7 @@ BROKEN = {
     "import not_installed_here": "ModuleNotFoundError: No module named 'not_installed_here', line 1 of wrong.py.",
     "raise SystemExit(3)": "SystemExit: 3, line 1 of wrong.py.",
     "answer = 42": "It declares no complete component; begin its name with an underscore if it is a helper.",
-    "from workers.component import Strategy\nclass Wrong(Strategy):\n    name = label = 'wrong'\n": (
+    "from workers.catalog.component import Strategy\nclass Wrong(Strategy):\n    name = label = 'wrong'\n": (
         "It declares no complete component: Wrong lacks build()."
     ),
     good("wrong").replace("label", "title"): 'Wrong has no label: give it one, such as label = "...".',
@@ -99,7 +99,7 @@ BROKEN = {
     good("wrong") + "    kind = 'strategies'\n": (
         "Wrong is of no kind: derive it from one of Dataset, Model, Partition, Strategy, Optimizer."
     ),
-    "from workers.component import Parameters\nclass Own(Parameters):\n    mu: float\n"
+    "from workers.catalog.component import Parameters\nclass Own(Parameters):\n    mu: float\n"
     + good("wrong")
     + "    Params = Own\n": "Every parameter needs a valid default; look at mu.",
     good("fedavg"): "There is a built-in one of the name fedavg already: give this strategy another name.",

@@ -9,9 +9,9 @@ import pytest
 
 from tests.workers.plugins.examples import FRAGILE, write
 from workers.catalog import Catalog, load_catalog
-from workers.component import Dataset
-from workers.plugins import failing, plugin_components
-from workers.plugins.watch import PluginDataError
+from workers.catalog.component import Dataset
+from workers.catalog.plugins import failing, plugin_components
+from workers.catalog.plugins.watch import PluginDataError
 
 BUILT_IN = load_catalog().components
 

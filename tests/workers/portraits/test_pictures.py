@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 from workers.catalog import load_catalog
-from workers.engine.federation import make_federation
-from workers.portraits.holdings import hold, holding_spec
-from workers.portraits.looks import look_key, make_look
-from workers.portraits.pictures import client_pictures, earliest, noisy_sample, places, shown_clients
-from workers.portraits.store import kept_pictures
+from workers.client_data.holdings import hold, holding_spec
+from workers.client_data.overviews import look_key, make_look
+from workers.client_data.pictures import client_pictures, earliest, noisy_sample, places, shown_clients
+from workers.client_data.store import kept_pictures
+from workers.engine.data.federation import make_federation
 
 SMALL = {"name": "blobs", "shape": [1, 4, 4], "train": 60}
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workers.component import Arrays
-from workers.engine.federation import NOTHING, ClientData
+from workers.catalog.component import Arrays
+from workers.client_data.description import IID, Portrait, portrait_info
+from workers.client_data.holdings import Holdings, hold, holding_spec
+from workers.engine.data.federation import NOTHING, ClientData
 from workers.errors import FederationError
-from workers.portraits.holdings import Holdings, hold, holding_spec
-from workers.portraits.portrait import IID, Portrait, portrait_info
 
 BLOBS = {"name": "blobs", "classes": 2, "train": 4}
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from workers.client_data import store
+from workers.client_data.holdings import choices, holding_spec, relevant
 from workers.errors import FederationError
 from workers.home import ROOT
-from workers.portraits import store
-from workers.portraits.holdings import choices, holding_spec, relevant
 
 SPEC: dict[str, Any] = {"dataset": {"name": "blobs"}, "partition": {"name": "shards"}, "clients": 5}
 
@@ -81,7 +81,11 @@ def test_a_process_of_its_own_makes_it_or_says_why_not(home: Path) -> None:
 
 def apart(wanted: dict[str, Any]) -> dict[str, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "workers.portraits"], input=json.dumps(wanted), capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-m", "workers.client_data"],
+        input=json.dumps(wanted),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     answer: dict[str, str] = json.loads(done.stdout)
     return answer
@@ -89,7 +93,7 @@ def apart(wanted: dict[str, Any]) -> dict[str, str]:
 
 def test_no_heavy_library_is_needed() -> None:
     code = (
-        "import sys; from workers.portraits.store import *; from workers.portraits.holdings import holding_spec;"
+        "import sys; from workers.client_data.store import *; from workers.client_data.holdings import holding_spec;"
         "make_portrait(holding_spec({'dataset': {'name': 'blobs', 'shape': [1, 4, 4]}}));"
         "print([name for name in ('torch', 'torchvision', 'flwr', 'ray', 'sklearn', 'scipy', 'PIL') "
         "if name in sys.modules])"

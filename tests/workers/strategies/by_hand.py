@@ -9,10 +9,10 @@ from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
 
 from tests.workers.engine.tiny import tiny
 from workers.catalog import load_catalog
-from workers.engine.arrays import record_of, tensors_of
-from workers.engine.flower import enter_process, number
-from workers.engine.method import Method, MethodContext
-from workers.engine.names import ARRAYS, METRICS
+from workers.engine.messages.arrays import record_of, tensors_of
+from workers.engine.messages.flower import enter_process, number
+from workers.engine.messages.message_keys import ARRAYS, METRICS
+from workers.engine.server.method import Method, MethodContext
 from workers.spec import parse_run
 
 

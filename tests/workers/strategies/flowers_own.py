@@ -8,7 +8,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp.strategy import Strategy
 
 from tests.workers.strategies.by_hand import content
-from workers.engine.flower import enter_process, number
+from workers.engine.messages.flower import enter_process, number
 
 
 def aggregated(strategy: Strategy, *answers: dict[str, Any]) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 from tests.workers.engine.tiny import tiny
 from tests.workers.strategies.test_clients_by_loop import LR, STEPS
 from workers.engine import simulate
-from workers.engine.federation import Federation, make_federation
+from workers.engine.data.federation import Federation, make_federation
 from workers.spec import parse_run
 
 Model = list[np.ndarray]

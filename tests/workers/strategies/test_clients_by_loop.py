@@ -9,7 +9,7 @@ import pytest
 
 from tests.workers.engine.tiny import curve, distance, tiny
 from workers.engine import simulate
-from workers.engine.federation import Federation, make_federation
+from workers.engine.data.federation import Federation, make_federation
 from workers.engine.records import Result
 from workers.spec import parse_run
 

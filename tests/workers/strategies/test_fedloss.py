@@ -9,7 +9,7 @@ from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
 from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, check, spec_of
 from workers.engine import simulate
-from workers.engine.federation import Federation, make_federation
+from workers.engine.data.federation import Federation, make_federation
 from workers.spec import parse_run
 
 NAN = float("nan")

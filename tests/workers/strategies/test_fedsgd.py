@@ -9,7 +9,7 @@ import torch
 from tests.workers.engine.tiny import curve, distance, tiny
 from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, Reference, check, spec_of
 from workers.engine import simulate
-from workers.engine.losses import padded_batches
+from workers.engine.training.losses import padded_batches
 
 
 def batches_of(size: int, **changes: Any) -> dict[str, Any]:

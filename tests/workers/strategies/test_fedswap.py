@@ -14,8 +14,8 @@ from tests.workers.strategies.by_hand import Server, tensors
 from tests.workers.strategies.swap_by_loop import loss_on_test_set, swapped_run
 from tests.workers.strategies.test_clients_by_loop import Reference, check, spec_of
 from workers.engine import simulate
-from workers.engine.rule import ClientStore
-from workers.strategies._moments import averages, swaps
+from workers.engine.training.rule import ClientStore
+from workers.strategies._swap_moments import averages, swaps
 from workers.streams import stream
 
 MODEL = 15 * 8

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workers.strategies._pairing import greedy_pairs, minimum_pairs, pair_count, random_pairs
+from workers.strategies._swapping import greedy_pairs, minimum_pairs, pair_count, random_pairs
 
 SIMILARITY = np.array(
     [

@@ -13,8 +13,8 @@ from tests.workers.strategies.by_hand import tensors
 from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, check, spec_of
 from workers.catalog import load_catalog
 from workers.engine import simulate
-from workers.engine.optimizer import StackedOptimizer
-from workers.engine.rule import ClientStore, LocalStep, LocalWork
+from workers.engine.training.optimizer import StackedOptimizer
+from workers.engine.training.rule import ClientStore, LocalStep, LocalWork
 from workers.errors import SpecError
 from workers.spec import parse_run
 from workers.strategies._scaffold import Corrected, CorrectedAfterwards

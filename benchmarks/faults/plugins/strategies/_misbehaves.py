@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import torch
 from flwr.app import RecordDict
 
-from workers.engine.arrays import Tensors
-from workers.engine.method import MethodContext
-from workers.engine.server import Averaging
+from workers.engine.messages.arrays import Tensors
+from workers.engine.server.averaging import Averaging
+from workers.engine.server.method import MethodContext
 
 STEP, MOST = 25_000_000, 40
 

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from workers.component import Parameters, Strategy
+from workers.catalog.component import Parameters, Strategy
 
 if TYPE_CHECKING:
-    from workers.engine.method import Method, MethodContext
+    from workers.engine.server.method import Method, MethodContext
 
 
 class MisbehavesParameters(Parameters):
@@ -26,7 +26,7 @@ class Misbehaves(Strategy):
     Params = MisbehavesParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
-        from workers.engine.method import Method
+        from workers.engine.server.method import Method
 
         from ._misbehaves import Misbehaving
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from experiments.charts.displays.bars import (
+from experiments.charts.styles import Placed, Style
+from experiments.compare.displays.bars import (
     Bar,
     bars_description,
     bars_figure,
@@ -9,10 +10,8 @@ from experiments.charts.displays.bars import (
     bars_table,
     stacked_info,
 )
-from experiments.charts.intervals import Sample
-from experiments.charts.metrics import MetricLabel, metric_label
-from experiments.charts.placing import Placed
-from experiments.charts.styles import Style
+from experiments.labels.metrics import MetricLabel, metric_label
+from experiments.statistics.intervals import Sample
 
 PLACES = {
     "a": Placed(Style("fedavg", 0, "solid"), "", "iid"),

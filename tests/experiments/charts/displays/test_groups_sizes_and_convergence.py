@@ -2,10 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.charts.displays.convergence import convergence_table
-from experiments.charts.displays.groups import Grouping, groups_in, groups_table, members_table, spans
-from experiments.charts.displays.sizes import sizes_info
-from experiments.charts.displays.table import Field
+from experiments.compare.displays.bars import sizes_info
+from experiments.compare.displays.reading_table import Field
+from experiments.compare.displays.tables import (
+    Grouping,
+    convergence_table,
+    groups_in,
+    groups_table,
+    members_table,
+    spans,
+)
 from workers.spec import parse_run
 
 FOUND = {

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from experiments.charts.compare_curves import compare_curves_info
-from experiments.charts.displays.moments import Moments, marks, marks_note, moments
-from experiments.charts.metrics import metric_label
-from experiments.charts.placing import Placed
-from experiments.charts.styles import Style
-from experiments.selectors.compare.curves import CurveStatistics
+from experiments.charts.styles import Placed, Style
+from experiments.compare.charts.curves import compare_curves_info
+from experiments.compare.displays.swap_moments import Moments, marks, marks_note, moments
+from experiments.labels.metrics import metric_label
+from experiments.statistics.over_seeds import CurveStatistics
 
 
 def test_a_swapping_strategys_moments_follow_from_h1_and_h2() -> None:

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from experiments.charts.displays.reading_table import BEST_COLUMNS, reading_table, stability_columns, target_column
-from experiments.charts.displays.table import Field
+from experiments.compare.displays.reading_table import (
+    BEST_COLUMNS,
+    Field,
+    reading_table,
+    stability_columns,
+    target_column,
+)
 from experiments.presets.preset import Over
 
 AXES = {"strategy": {"a": "fedavg", "b": "fedprox"}, "partition": {"a": "iid", "b": "iid"}}

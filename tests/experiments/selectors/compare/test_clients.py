@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from experiments.compare.selectors.clients import client_accuracies, confusions
 from experiments.models import Round, RunState, User
-from experiments.selectors.compare.clients import client_accuracies, confusions
 from tests.experiments import lab
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.models import Run, RunState, User
-from experiments.selectors.compare.curves import CurveStatistics, curves_of
+from experiments.statistics.over_seeds import CurveStatistics, curves_of
 from tests.experiments import lab
 
 

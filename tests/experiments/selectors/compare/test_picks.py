@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from experiments.compare.selectors.cells import cells_picked, studies_picked, tags_in_use
 from experiments.models import User
-from experiments.selectors.compare.picks import cells_picked, studies_picked, tags_in_use
 from tests.experiments import lab
 
 

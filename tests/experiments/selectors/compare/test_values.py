@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from experiments.models import Run, RunState, User
-from experiments.selectors.compare.values import (
+from experiments.compare.selectors.values import (
     RunValue,
     best_values,
     final_values,
@@ -14,6 +13,7 @@ from experiments.selectors.compare.values import (
     totals,
     values_at,
 )
+from experiments.models import Run, RunState, User
 from tests.experiments import lab
 
 

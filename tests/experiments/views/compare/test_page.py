@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from experiments.compare.charts import CHARTS
+from experiments.compare.chart_builders import CHARTS
 from experiments.compare.choices import TABS
 from experiments.models import Study
 from tests.experiments import lab

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from experiments.compare.charts import CHARTS, CHARTS_OF
+from experiments.access.services.share_links import link_create
+from experiments.compare.chart_builders import CHARTS, CHARTS_OF
 from experiments.compare.choices import TABS
 from experiments.models import Study
-from experiments.services.share_links import link_create
 from tests.experiments import lab
 
 nobody = Client

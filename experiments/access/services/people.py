@@ -1,0 +1,88 @@
+"""People: who exists, with which role. No default passwords."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from experiments.access.services.audit import audit_record
+from experiments.access.services.rights import require_admin
+from experiments.core.errors import ConflictError
+from experiments.models import Role, User
+from workers.errors import Problem, SpecError
+
+ADMIN = "admin"
+
+
+def ensure_admin(password: str | None) -> tuple[User, str | None]:
+    """The user `admin`, made at the first start. The password is returned only if it was generated just now."""
+    with transaction.atomic():
+        existing = User.objects.filter(username=ADMIN).first()
+        if existing:
+            return existing, None
+        return user_create(name=ADMIN, role=Role.ADMIN, password=password)
+
+
+def user_create(*, name: str, role: str = Role.MEMBER, password: str | None = None) -> tuple[User, str | None]:
+    """The user, and the password if it was generated: shown once, stored hashed."""
+    generated = None if password else secrets.token_urlsafe(12)
+    user = User(username=name, role=role)
+    if problems := [*user_problems(user), *password_problems(password, user)]:
+        raise SpecError(problems, "The user cannot be created.")
+    user.set_password(password or generated)
+    with transaction.atomic():
+        user.save()
+        audit_record(actor=None, action="user.create", subject=f"user {user.username}", role=role)
+    return user, generated
+
+
+def user_set_role(*, user: User, role: str, actor: User | None) -> User:
+    """Counts from the next request on, for browsers and tokens alike. No actor: somebody with the server's shell."""
+    if role not in Role.values:
+        raise SpecError([Problem("role", f"Choose one of {', '.join(Role.values)}.")], "There is no such role.")
+    return user_change(user, actor, "user.role", role=role)
+
+
+def user_set_active(*, user: User, active: bool, actor: User | None) -> User:
+    """Whoever is shut out is logged out everywhere, their tokens and share links rest; studies stay and go on."""
+    return user_change(user, actor, "user.let-in" if active else "user.shut-out", is_active=active)
+
+
+def user_change(user: User, actor: User | None, action: str, **fields: Any) -> User:
+    if actor:
+        require_admin(actor)
+    with transaction.atomic():
+        admins = list(User.objects.select_for_update().filter(role=Role.ADMIN, is_active=True).order_by("pk"))
+        found = User.objects.select_for_update().get(pk=user.pk)
+        before = {name: getattr(found, name) for name in fields}
+        for name, value in fields.items():
+            setattr(found, name, value)
+        if admins == [found] and not found.is_lab_admin:
+            raise ConflictError(f"{found.username} is the only admin: make somebody else one first.")
+        if before != fields:
+            found.save(update_fields=list(fields))
+            told = {"before": before["role"], "role": found.role} if "role" in fields else {}
+            audit_record(actor=actor, action=action, subject=f"user {found.username}", **told)
+    return found
+
+
+def user_problems(user: User) -> list[Problem]:
+    try:
+        user.full_clean(exclude=["password"])
+    except ValidationError as error:
+        return [Problem(field, " ".join(messages)) for field, messages in error.message_dict.items()]
+    return []
+
+
+def password_problems(password: str | None, user: User) -> list[Problem]:
+    if password is None:
+        return []
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        return [Problem("password", " ".join(error.messages))]
+    return []

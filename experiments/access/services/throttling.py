@@ -1,0 +1,113 @@
+"""How often one may ask: guessing passwords is slow here, and REST has a rate for each person."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+from redis import Redis
+from redis.exceptions import RedisError
+
+from experiments.access.services.audit import audit_record
+from experiments.core.json_values import plain_text
+from experiments.models import AuditEntry, User
+from workers.errors import TributaryError
+
+WINDOW = timedelta(minutes=15)
+FAILED, ENTERED = "log-in.failed", "log-in"
+MOST_TOGETHER, MOST_FROM_ADDRESS, MOST_FOR_NAME = 5, 30, 60
+CLOSED = "Too many failed log-ins. Wait 15 minutes, or ask an admin for a new password."
+
+
+def is_closed(*, name: str, address: str) -> bool:
+    """Towards the narrow limit count failures since the name's last success from there; towards the others, all."""
+    subject = subject_of(name)
+    recent = AuditEntry.objects.filter(at__gt=Now() - WINDOW)
+    entered = recent.filter(action=ENTERED, subject=subject, detail__address=address).order_by("-id").first()
+    here = Q(subject=subject, detail__address=address) & Q(id__gt=entered.pk if entered else 0)
+    counts = recent.filter(action=FAILED).aggregate(
+        together=Count("id", filter=here),
+        address=Count("id", filter=Q(detail__address=address)),
+        name=Count("id", filter=Q(subject=subject)),
+    )
+    limits = {"together": MOST_TOGETHER, "address": MOST_FROM_ADDRESS, "name": MOST_FOR_NAME}
+    return any(counts[each] >= most for each, most in limits.items())
+
+
+def log_in_failed(*, name: str, address: str) -> None:
+    audit_record(actor=None, action=FAILED, subject=subject_of(name), address=address)
+
+
+def log_in_done(*, person: User, address: str) -> None:
+    audit_record(actor=person, action=ENTERED, subject=subject_of(person.username), address=address)
+
+
+def subject_of(name: str) -> str:
+    """As it is stored: names differ in case only by accident."""
+    return plain_text(name).casefold()[:150]
+
+
+logger = logging.getLogger(__name__)
+PATIENCE_SECONDS = 0.25
+PAUSE_SECONDS = 5.0
+MINUTE = 60_000
+TAKE = """
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + clock[2] / 1000
+local interval, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local free = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now) + interval
+local wait = free - window - now
+if wait > 0 then return math.ceil(wait) end
+redis.call('SET', KEYS[1], string.format('%.3f', free), 'PX', math.ceil(free - now))
+return 0
+"""
+
+
+class RateLimitError(TributaryError):
+    """Too much at once; `seconds` says when the next request is welcome."""
+
+    def __init__(self, per_minute: int, seconds: int) -> None:
+        super().__init__(f"More than {per_minute} requests a minute. Wait {seconds} s, then go on.")
+        self.seconds = seconds
+
+
+class Counter:
+    """One Redis. While it does not answer it is left alone for some seconds: no request waits for it in vain."""
+
+    def __init__(self, url: str) -> None:
+        client = Redis.from_url(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS)
+        self.script: Any = client.register_script(TAKE)
+        self.quiet_until = 0.0
+
+    def wait_for(self, name: str, per_minute: int) -> int:
+        """Milliseconds until there is room for one more; 0 takes the room."""
+        if time.monotonic() < self.quiet_until:
+            return 0
+        try:
+            return int(self.script(keys=[name], args=[MINUTE / per_minute, MINUTE]))
+        except (RedisError, OSError) as error:
+            self.quiet_until = time.monotonic() + PAUSE_SECONDS
+            logger.warning("Requests are not counted while Redis is away: %s", error)
+            return 0
+
+
+@cache
+def counter(url: str) -> Counter:
+    return Counter(url)
+
+
+def rate_check(*, who: str, write: bool) -> None:
+    """Counts one request, or refuses it with the time to wait. A limit of 0 is none."""
+    per_minute = settings.RATE_WRITES if write else settings.RATE_READS
+    if not per_minute or not settings.REDIS_URL:
+        return
+    name = f"tributary:rate:{'write' if write else 'read'}:{who}"
+    if wait := counter(settings.REDIS_URL).wait_for(name, per_minute):
+        raise RateLimitError(per_minute, math.ceil(wait / 1000))

@@ -1,0 +1,110 @@
+"""A chart as every reader needs it: for the browser, in words, and as the numbers behind it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Fact:
+    name: str
+    value: str
+    note: str = ""
+
+
+RISKY = ("=", "+", "-", "@", "\t", "\n")
+
+
+@dataclass(frozen=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def objects(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def csv_text(table: Table) -> str:
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([written(name) for name in table.columns])
+    writer.writerows([written(value) for value in row] for row in table.rows)
+    return file.getvalue()
+
+
+def written(value: Any) -> Any:
+    """Numbers to the last digit; text that a spreadsheet would take for a formula is marked as text."""
+    if isinstance(value, float):
+        return repr(value)
+    if not isinstance(value, str):
+        return value
+    # Python's writer does not quote a lone return, behind which a spreadsheet would begin a row.
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(RISKY) else text
+
+
+LONG = 64
+
+
+def packed(figure: dict[str, Any]) -> dict[str, Any]:
+    return {**figure, "data": [packed_trace(trace) for trace in figure["data"]]}
+
+
+def packed_trace(trace: dict[str, Any]) -> dict[str, Any]:
+    long = {name: trace[name] for name in ("x", "y") if is_long(trace.get(name))}
+    return {**trace, **{name: typed(values) for name, values in long.items()}}
+
+
+def is_long(values: Any) -> bool:
+    """A series is of one kind: its first value tells whether these are numbers."""
+    long = isinstance(values, list) and len(values) >= LONG
+    return long and isinstance(next((value for value in values if value is not None), 0), int | float)
+
+
+def typed(values: Sequence[float | None]) -> dict[str, str]:
+    """A gap is NaN, as in Plotly's own arrays."""
+    array = np.array(values, dtype="<f8")
+    return {"dtype": "f8", "bdata": base64.b64encode(array.tobytes()).decode()}
+
+
+BARE: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
+"""Nothing to draw: words stand there instead of empty axes."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """`empty` says what to do where there is nothing to draw yet."""
+
+    title: str
+    figure: Mapping[str, Any]
+    description: str
+    make_table: Callable[[], Table]
+    notes: str = ""
+    legend: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    empty: str = "The first values appear with the first finished runs."
+
+    @property
+    def table(self) -> Table:
+        """The numbers behind it; made only for those who ask."""
+        return self.make_table()
+
+    def answer(self) -> dict[str, Any]:
+        return {
+            **(packed(dict(self.figure)) if self.figure["data"] else BARE),
+            "title": self.title,
+            "description": self.description,
+            "notes": self.notes,
+            "legend": list(self.legend),
+            "empty": self.empty,
+        }
+
+
+def nothing(title: str, why: str) -> Drawn:
+    return Drawn(title, BARE, why, lambda: Table((), ()), empty=why)

@@ -1,0 +1,117 @@
+"""A value over two axes: a map for each combination of everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.charts.chart import Table
+from experiments.charts.panels import ACROSS, grid_of, on_panel, panel_layout
+from experiments.labels.axes import axis_title
+from experiments.labels.axes import value_text as worded
+from experiments.labels.metrics import MetricLabel
+from experiments.statistics.intervals import Sample
+
+NUMBERED = 144
+"""Up to so many fields of a map have their number in them."""
+
+
+@dataclass(frozen=True)
+class HeatInfo:
+    """`panels` has, by the words of everything else, a row of means for each value of `y`."""
+
+    label: MetricLabel
+    x_axis: str
+    y_axis: str
+    x: tuple[str, ...]
+    y: tuple[str, ...]
+    panels: tuple[tuple[str, tuple[tuple[float | None, ...], ...]], ...]
+
+
+def heat_info(
+    rest: Mapping[str, str],
+    on_x: Mapping[str, Any],
+    on_y: Mapping[str, Any],
+    samples: Mapping[str, Sample],
+    label: MetricLabel,
+    axes: tuple[str, str],
+) -> HeatInfo:
+    """`rest` tells what the two axes do not: each such combination is a map of its own."""
+    x, y = ordered({on_x[cell] for cell in rest}), ordered({on_y[cell] for cell in rest})
+    means: dict[str, dict[tuple[str, str], float]] = {}
+    for cell in rest:
+        here = means.setdefault(rest[cell], {})
+        mean = samples[cell].mean if cell in samples else None
+        if mean is not None:
+            here[worded(on_x[cell]), worded(on_y[cell])] = mean * label.scale
+    panels = tuple(
+        (words, tuple(tuple(found.get((column, row)) for column in x) for row in y)) for words, found in means.items()
+    )
+    return HeatInfo(label, *axes, x, y, panels)
+
+
+def ordered(values: set[Any]) -> tuple[str, ...]:
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return tuple(worded(value) for value in (sorted(values) if numeric else sorted(values, key=worded)))
+
+
+def heat_figure(info: HeatInfo, *, narrow: bool = False) -> dict[str, Any]:
+    grid = grid_of([("", words) for words, _ in info.panels], 1 if narrow else ACROSS)
+    values = [value for _, rows in info.panels for row in rows for value in row if value is not None]
+    traces = []
+    for words, rows in info.panels:
+        place = grid.place("", words)
+        if place is not None:
+            traces.append(on_panel(heat_trace(info, rows, values, scale=place == grid.panels), place))
+    layout = panel_layout(grid, map_axis(info.x_axis), map_axis(info.y_axis))
+    return {"data": traces if values else [], "layout": {**layout, "hovermode": "closest"}}
+
+
+def heat_trace(
+    info: HeatInfo, rows: Sequence[Sequence[float | None]], values: Sequence[float], *, scale: bool
+) -> dict[str, Any]:
+    digits = info.label.digits
+    trace: dict[str, Any] = {
+        "type": "heatmap",
+        "x": list(info.x),
+        "y": list(info.y),
+        "z": [list(row) for row in rows],
+        "zmin": min(values, default=0),
+        "zmax": max(values, default=1),
+        "xgap": 1,
+        "ygap": 1,
+        "hoverongaps": False,
+        "hovertemplate": (
+            f"{axis_title(info.x_axis)} %{{x}}, {axis_title(info.y_axis)} %{{y}}: %{{z:.{digits}f}}<extra></extra>"
+        ),
+        "meta": {"hue": 0, "heat": True, "scale": scale, "title": info.label.unit},
+    }
+    if len(info.x) * len(info.y) <= NUMBERED:
+        trace["texttemplate"] = f"%{{z:.{min(digits, 2)}f}}"
+    return trace
+
+
+def map_axis(axis: str) -> dict[str, Any]:
+    return {"title": {"text": axis_title(axis).capitalize()}, "type": "category", "showgrid": False}
+
+
+def heat_description(info: HeatInfo) -> str:
+    told = [
+        f"{words or info.label.text}: from {min(found):.{info.label.digits}f} to {max(found):.{info.label.digits}f}"
+        for words, rows in info.panels
+        if (found := [value for row in rows for value in row if value is not None])
+    ]
+    axes = f"{axis_title(info.x_axis)} and {axis_title(info.y_axis)}"
+    return f"{info.label.axis}, over {axes}. {'; '.join(told) or 'Nothing is finished yet'}."
+
+
+def heat_table(info: HeatInfo) -> Table:
+    rows = tuple(
+        (words, column, row, value / info.label.scale)
+        for words, values in info.panels
+        for row, line in zip(info.y, values, strict=True)
+        for column, value in zip(info.x, line, strict=True)
+        if value is not None
+    )
+    return Table(("map", info.x_axis, info.y_axis, "mean"), rows)

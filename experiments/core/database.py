@@ -1,0 +1,44 @@
+"""Advisory locks of PostgreSQL by purpose, and how long a transaction may stand still."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+
+
+class Lock(IntEnum):
+    HOLDERS = 7_001
+    """Which study holds which run: launch, cancel, retry and delete take turns, so that none sees half of another."""
+    SCHEDULER = 7_002
+    """One scheduler works, others wait to take over."""
+
+
+def lock_in_transaction(lock: Lock) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int(lock)])
+
+
+def try_session_lock(lock: Lock) -> bool:
+    """Held until the connection ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [int(lock)])
+        return bool(cursor.fetchone()[0])
+
+
+def bound_transactions() -> None:
+    """For every connection that this process makes from now on.
+
+    A worker that is frozen or cut off between two statements would keep its lock on the run's row for as long as its
+    connection seems alive, and nobody could take the run away. PostgreSQL ends such a session when its lease is over.
+    """
+    connection_created.connect(bound, dispatch_uid="bound_transactions")
+
+
+def bound(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = '{settings.LEASE}s'")

@@ -1,0 +1,144 @@
+"""Data sets for pages, REST and the command line: what is here, how large it is, and what a grid would miss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from experiments.client_data.selectors import look_at
+from experiments.datasets.models import ACTIVE
+from experiments.models import DatasetJob
+from workers.catalog import load_catalog
+from workers.catalog.component import Dataset, DatasetFacts
+from workers.client_data.overviews import Look, look_key
+from workers.datasets import _cache
+from workers.datasets._imported import ImportedDataset
+from workers.errors import Problem
+from workers.spec import Grid
+
+
+@dataclass(frozen=True)
+class Edition:
+    """One set that is kept apart: FEMNIST comes with 62 classes and with digits only, own data as many files."""
+
+    dataset: Dataset
+    params: Any
+    facts: DatasetFacts
+    missing: str | None
+    """What to do where it cannot be loaded now."""
+    bytes: int | None
+    checksum: str
+
+    @property
+    def title(self) -> str:
+        extra = self.params.model_dump(exclude={"name", "normalise"}, exclude_defaults=True)
+        return " ".join([self.dataset.name, *(str(value) for value in extra.values())])
+
+    @property
+    def shape(self) -> str:
+        return " × ".join(str(size) for size in self.facts.shape)
+
+    @property
+    def key(self) -> str:
+        return look_key(self.dataset, self.params)
+
+    @property
+    def part(self) -> str | None:
+        """How many percent of the published training samples are here, where not all are."""
+        published = getattr(self.dataset, "published", None)
+        if self.missing or not published or self.dataset.name in ("npz", "femnist"):
+            return None
+        if self.facts.train >= published.train:
+            return None
+        percent = round(100 * self.facts.train / published.train)
+        return f"{percent} %" if percent else "less than 1 %"
+
+
+@dataclass(frozen=True)
+class DatasetRow:
+    dataset: Dataset
+    editions: tuple[Edition, ...]
+    jobs: tuple[DatasetJob, ...]
+    """Those at work, or else the last one if it failed or has just ended."""
+
+    @property
+    def imported(self) -> bool:
+        """Whether it has to be brought here at all."""
+        return isinstance(self.dataset, ImportedDataset)
+
+    @property
+    def fetchable(self) -> bool:
+        return isinstance(self.dataset, ImportedDataset) and bool(self.dataset.originals)
+
+    @property
+    def ready(self) -> bool:
+        return any(not edition.missing for edition in self.editions)
+
+    @property
+    def busy(self) -> bool:
+        return any(job.active for job in self.jobs)
+
+
+def dataset_rows(*, jobs: bool = True) -> list[DatasetRow]:
+    """What is here first, and what was brought before what is made. Without jobs, no database is asked."""
+    known = latest_jobs() if jobs else {}
+    found = [row_of(each, known.get(each.name, ())) for each in load_catalog().datasets.values()]
+    return sorted(found, key=lambda row: (not row.ready, not row.imported, row.dataset.label.lower()))
+
+
+def row_of(dataset: Dataset, jobs: Iterable[DatasetJob]) -> DatasetRow:
+    return DatasetRow(dataset, tuple(edition_of(dataset, params) for params in dataset.editions()), tuple(jobs))
+
+
+def edition_of(dataset: Dataset, params: Any) -> Edition:
+    known = _cache.manifest_of(dataset.cache_name(params)) if isinstance(dataset, ImportedDataset) else None
+    return Edition(
+        dataset,
+        params,
+        dataset.facts(params),
+        dataset.available(params),
+        known.bytes if known else None,
+        dataset.checksum(params),
+    )
+
+
+def latest_jobs() -> dict[str, list[DatasetJob]]:
+    """By data set: those at work, or else the last one."""
+    last = DatasetJob.objects.order_by("dataset", "-id").distinct("dataset").values("pk")
+    wanted = DatasetJob.objects.filter(Q(state__in=ACTIVE) | Q(pk__in=last)).select_related("person")
+    found: dict[str, list[DatasetJob]] = {}
+    for job in wanted.order_by("id"):
+        found.setdefault(job.dataset, []).append(job)
+    return {name: [job for job in jobs if job.active] or jobs[-1:] for name, jobs in found.items()}
+
+
+def looks(rows: Iterable[DatasetRow]) -> dict[str, Look | None]:
+    return {edition.key: look_at(edition.dataset, edition.params) for row in rows for edition in row.editions}
+
+
+def missing_data(blocks: Sequence[Mapping[str, Any]], grid: Grid) -> Iterator[Problem]:
+    """One problem for each block and data set that is not here; specs stay valid anywhere, launches do not."""
+    datasets = load_catalog().datasets
+    wanted = {run.spec.dataset for run in grid.runs}
+    missing = {params.name for params in wanted if datasets[params.name].available(params)}
+    for index, block in enumerate(blocks):
+        for name in sorted(missing & set(names_in(block.get("dataset")))):
+            yield Problem(f"blocks.{index}.dataset", not_here(name))
+
+
+def not_here(name: str) -> str:
+    return f"{name} is not here yet: fetch or import it on the Data sets page."
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """The names of a data set field, which may be one mapping, an axis of them, or have an axis of names."""
+    if isinstance(value, Mapping):
+        yield from names_in(value.get("name"))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from names_in(each)
+    elif isinstance(value, str):
+        yield value

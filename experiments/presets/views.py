@@ -1,0 +1,153 @@
+"""Published studies: what they asked and found, launching them, their numbers beside the measured ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from experiments.compare.views.displays import displays_context
+from experiments.models import Study
+from experiments.presets import wording
+from experiments.presets.comparison import Row
+from experiments.presets.preset import Preset, Scale, ScaleName, presets
+from experiments.presets.selectors import comparison, launches_of
+from experiments.presets.services import (
+    Launchable,
+    absent_data,
+    data_of,
+    launchable,
+    preset_launch,
+    preset_plan,
+    runs_as_published,
+)
+from experiments.studies.services.launch import Plan
+from experiments.web.requests import person, whole_number
+from workers.catalog import load_catalog
+from workers.catalog.component import Dataset
+from workers.errors import TributaryError
+
+STUDIES_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Data:
+    dataset: Dataset
+    ready: bool
+
+
+@dataclass(frozen=True)
+class ScaleCard:
+    """A scale as it can be launched now: `plan` is None where none of its data are here."""
+
+    name: ScaleName
+    scale: Scale
+    runs: int
+    found: Launchable
+    plan: Plan | None
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the comparison in words."""
+
+    about: str
+    what: str
+    printed: str
+    unit: str
+    measured: str
+    n: int
+    difference: str
+    inside: bool | None
+
+
+def preset_list(request: HttpRequest) -> HttpResponse:
+    cards = [(preset, data_for(preset), len(launches_of(preset))) for preset in presets().values()]
+    return render(request, "pages/presets.html", {"cards": cards})
+
+
+def preset_page(request: HttpRequest, name: str) -> HttpResponse:
+    preset = found_preset(name)
+    launches = launches_of(preset)
+    study = chosen_study(request, launches)
+    rows = comparison(preset=preset, study=study) if study and preset.published else []
+    context: dict[str, Any] = {
+        "preset": preset,
+        "data": data_for(preset),
+        "scales": [scale_card(request, preset, scale) for scale in ("quick", "full")],
+        "launches": launches[:STUDIES_SHOWN],
+        "study": study,
+        "lines": [line_of(row) for row in rows if row.mean is not None],
+        "not_compared": Counter(row.reason for row in rows if row.mean is None).most_common(),
+        "inside": sum(row.inside is True for row in rows),
+        "with_interval": sum(row.inside is not None for row in rows),
+    }
+    if study:
+        context |= displays_context(request, study, preset, own=True)
+    return render(request, "pages/preset.html", context)
+
+
+@require_POST
+def preset_launching(request: HttpRequest, name: str) -> HttpResponse:
+    preset, scale = found_preset(name), request.POST.get("scale", "")
+    if scale not in preset.scales:
+        raise Http404
+    try:
+        study = preset_launch(owner=person(request), preset=preset, scale=scale)  # type: ignore[arg-type]
+    except TributaryError as error:
+        messages.error(request, str(error))
+        return redirect("preset", name)
+    return redirect("study", study.pk)
+
+
+def found_preset(name: str) -> Preset:
+    if name not in presets():
+        raise Http404
+    return presets()[name]
+
+
+def chosen_study(request: HttpRequest, launches: Sequence[Study]) -> Study | None:
+    """The one in the address, whatever it was launched from; otherwise the newest launch."""
+    if pk := whole_number(request.GET.get("study"), 0):
+        return get_object_or_404(Study.objects.select_related("owner"), pk=pk)
+    return next(iter(launches), None)
+
+
+def data_for(preset: Preset) -> list[Data]:
+    names = data_of(preset.scales["full"].blocks)
+    absent = absent_data(names)
+    return [Data(load_catalog().datasets[name], name not in absent) for name in names]
+
+
+def scale_card(request: HttpRequest, preset: Preset, name: Any) -> ScaleCard:
+    found = launchable(preset, name)
+    card = ScaleCard(name, preset.scales[name], runs_as_published(preset, name), found, None)
+    if not person(request).may_launch:
+        return card
+    try:
+        plan = preset_plan(owner=person(request), preset=preset, scale=name)
+    except TributaryError as error:
+        return replace(card, refusal=str(error))
+    return replace(card, plan=plan)
+
+
+def line_of(row: Row) -> Line:
+    published = row.published
+    difference = "–" if row.difference is None else f"{row.difference:+.2f}"
+    return Line(
+        wording.about(published.match),
+        wording.what(published),
+        wording.printed(published),
+        wording.unit(published),
+        wording.measured(row),
+        row.n,
+        difference,
+        row.inside,
+    )

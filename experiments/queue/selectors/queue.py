@@ -1,0 +1,185 @@
+"""The queue as people see it: what runs, what waits and in which order, and what ended badly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+
+from experiments.models import Device, Membership, Run, RunState, Study, User
+from experiments.queue.services.claim import WAITING_AND_BUSY
+from experiments.queue.services.workers import living
+from experiments.studies.selectors.progress import Progress, progress_of
+
+PAGE = 50
+STUDIES_SHOWN = 20
+LONG_OF_STUDY = ("blocks", "source", "description")
+STATES = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED)
+
+# As workers will take them, were all runs equally long: see `queue.services.claim`. A person with two runs at work is
+# two places behind one who has none. What is paused, or needs a GPU that no worker has, comes last.
+# No study has more runs among the first n than its own first n, which is `deep`.
+ORDER = f"""
+{WAITING_AND_BUSY}, held AS (
+    SELECT DISTINCT ON (first.run_id)
+        first.run_id, first.turn, study.id AS study_id, study.owner_id, study.priority,
+        study.paused OR study.requires <> ALL(%(devices)s) AS stuck
+    FROM waiting JOIN experiments_study AS study ON study.id = waiting.study_id CROSS JOIN LATERAL (
+        SELECT membership.run_id, membership.turn FROM experiments_membership AS membership
+        WHERE membership.study_id = study.id AND membership.waiting ORDER BY membership.turn LIMIT %(deep)s
+    ) AS first
+    WHERE NOT study.cancelled
+    ORDER BY first.run_id, stuck, study.priority DESC, study.id
+), ranked AS (
+    SELECT held.*, COALESCE(busy.runs, 0) + row_number() OVER (
+        PARTITION BY held.stuck, held.priority, held.owner_id ORDER BY held.study_id, held.turn
+    ) AS rank
+    FROM held LEFT JOIN busy ON busy.owner_id = held.owner_id
+), placed AS (
+    SELECT ranked.run_id, ranked.stuck,
+        row_number() OVER (ORDER BY ranked.stuck, ranked.priority DESC, ranked.rank, ranked.study_id) AS place
+    FROM ranked
+)
+SELECT placed.run_id, CASE WHEN NOT placed.stuck THEN placed.place END FROM placed
+WHERE (%(study)s IS NULL AND %(person)s IS NULL) OR EXISTS (
+    SELECT FROM experiments_membership AS membership
+    JOIN experiments_study AS study ON study.id = membership.study_id
+    WHERE membership.run_id = placed.run_id
+        AND study.id = COALESCE(%(study)s, study.id) AND study.owner_id = COALESCE(%(person)s, study.owner_id)
+)
+ORDER BY placed.place LIMIT %(limit)s OFFSET %(offset)s
+"""
+
+# Over its latest rounds of this attempt, so that a change of pace shows.
+SPEEDS = """
+SELECT run.id, (count(*) - 1) / NULLIF(extract(epoch FROM max(latest.committed) - min(latest.committed)), 0)::float8
+FROM experiments_run AS run CROSS JOIN LATERAL (
+    SELECT round.committed FROM experiments_round AS round
+    WHERE round.run_id = run.id AND round.committed >= run.started ORDER BY round.round DESC LIMIT 100
+) AS latest
+WHERE run.id = ANY(%s) GROUP BY run.id HAVING count(*) > 1
+"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person looks at; nothing chosen means what runs and what waits."""
+
+    study: int | None = None
+    person: User | None = None
+    state: str = ""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return (self.state,) if self.state else (RunState.RUNNING, RunState.QUEUED)
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """`place` is the run's turn among all that wait; None where it runs, has ended, is paused or lacks a GPU."""
+
+    run: Run
+    studies: list[Study]
+    place: int | None = None
+    speed: float | None = None
+
+    @property
+    def left(self) -> timedelta | None:
+        rounds = self.run.rounds_total - self.run.rounds_done
+        return timedelta(seconds=rounds / self.speed) if self.speed else None
+
+
+@dataclass(frozen=True)
+class StudyInQueue:
+    study: Study
+    progress: Progress
+
+
+def queue_rows(wanted: Wanted, *, page: int = 1) -> list[QueueRow]:
+    """Running runs first, then queued ones in the order in which workers will take them; what ended, latest first."""
+    start, end = (page - 1) * PAGE, page * PAGE
+    if wanted.state in (RunState.FAILED, RunState.CANCELLED):
+        return rows_for(places(runs_in(wanted).order_by("-pk")[start:end]))
+    running = places(runs_in(wanted).filter(state=RunState.RUNNING).order_by("started", "pk"))
+    if wanted.state == RunState.RUNNING:
+        return rows_for(running[start:end])
+    before = [] if wanted.state == RunState.QUEUED else running
+    first = before[start:end]
+    return rows_for([*first, *waiting(wanted, PAGE - len(first), max(0, start - len(before)))])
+
+
+def places(runs: QuerySet[Run]) -> list[tuple[int, int | None]]:
+    return [(run, None) for run in runs.values_list("pk", flat=True)]
+
+
+def waiting(wanted: Wanted, limit: int, offset: int) -> list[tuple[int, int | None]]:
+    chosen = {"study": wanted.study, "person": wanted.person.pk if wanted.person else None}
+    with connection.cursor() as cursor:
+        deep = None if any(chosen.values()) else limit + offset
+        cursor.execute(ORDER, {**chosen, "devices": devices_here(), "deep": deep, "limit": limit, "offset": offset})
+        return list(cursor.fetchall())
+
+
+def devices_here() -> list[str]:
+    """What studies may require and get."""
+    gpus = living().exclude(device="cpu").exists()
+    return [Device.CPU, Device.GPU] if gpus else [Device.CPU]
+
+
+def rows_for(places: Sequence[tuple[int, int | None]]) -> list[QueueRow]:
+    holders = Prefetch("studies", Study.objects.select_related("owner").defer(*LONG_OF_STUDY).order_by("pk"))
+    short = Run.objects.defer("findings", "provenance").select_related("worker").prefetch_related(holders)
+    runs = short.in_bulk([run for run, _ in places])
+    speeds = speeds_of(run for run, each in runs.items() if each.state == RunState.RUNNING)
+    found = [(runs[run], place) for run, place in places if run in runs]
+    return [QueueRow(run, list(run.studies.all()), place, speeds.get(run.pk)) for run, place in found]
+
+
+def speeds_of(runs: Iterable[int]) -> dict[int, float]:
+    """Rounds per second, of those that have committed two rounds or more since they were taken."""
+    with connection.cursor() as cursor:
+        cursor.execute(SPEEDS, [list(runs)])
+        return {run: speed for run, speed in cursor.fetchall() if speed is not None}
+
+
+def runs_in(wanted: Wanted) -> QuerySet[Run]:
+    """Every run that the choice names, in no order."""
+    return Run.objects.filter(held_by(wanted), state__in=wanted.states)
+
+
+def held_by(wanted: Wanted) -> Q | Exists:
+    chosen: dict[str, Any] = {"study": wanted.study, "study__owner": wanted.person}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return Exists(Membership.objects.filter(run=OuterRef("pk"), **given)) if given else Q()
+
+
+def queue_counts(wanted: Wanted) -> Counter[str]:
+    """By state, whichever state is chosen."""
+    runs = Run.objects.filter(held_by(wanted), state__in=STATES).order_by()
+    return Counter(dict(runs.values_list("state").annotate(runs=Count("pk"))))
+
+
+def studies_in_queue(wanted: Wanted) -> QuerySet[Study]:
+    """Those that have runs at work or waiting, in the order in which they are served."""
+    running = Run.objects.filter(state=RunState.RUNNING).order_by()
+    at_work = Membership.objects.filter(run__in=running).order_by().values("study")
+    held_back = Membership.objects.filter(waiting=True).order_by().values("study").distinct()
+    found = Study.objects.filter(Q(pk__in=at_work) | Q(pk__in=held_back), cancelled=False)
+    found = found.select_related("owner").defer(*LONG_OF_STUDY)
+    found = found.filter(owner=wanted.person) if wanted.person else found
+    found = found.filter(pk=wanted.study) if wanted.study else found
+    return found.order_by("paused", "-priority", "pk")
+
+
+def study_rows(studies: Sequence[Study]) -> list[StudyInQueue]:
+    progress = progress_of(studies)
+    return [StudyInQueue(study, progress[study.pk]) for study in studies]
+
+
+def people_with_studies() -> QuerySet[User]:
+    return User.objects.filter(Exists(Study.objects.filter(owner=OuterRef("pk")))).order_by("username")

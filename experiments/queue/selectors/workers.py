@@ -1,0 +1,100 @@
+"""Workers: who is alive, what each of them runs, and what it used over the last hour."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection
+from django.db.models import Count, Prefetch, Sum
+
+from experiments.models import Run, RunState, Study, Worker
+from experiments.queue.services.workers import living
+
+MINUTES = 60
+
+# A point a minute, the oldest first; -1 is now.
+LAST_HOUR = """
+SELECT sample.worker_id, least(-1, floor(extract(epoch FROM sample.at - now()) / 60))::int AS minute,
+    avg(sample.rounds_per_second), avg(sample.cpu), avg(sample.memory)::float8,
+    avg(sample.gpu), avg(sample.gpu_memory)::float8
+FROM experiments_workersample AS sample
+WHERE sample.worker_id = ANY(%s) AND sample.at > now() - interval '1 hour'
+GROUP BY sample.worker_id, minute
+"""
+
+Line = list[float | None]
+
+
+@dataclass(frozen=True)
+class Pulse:
+    workers: int
+    rounds_per_second: float
+
+
+@dataclass(frozen=True)
+class LastHour:
+    """A value a minute, None where the worker told nothing."""
+
+    rounds_per_second: Line = field(default_factory=lambda: [None] * MINUTES)
+    cpu: Line = field(default_factory=lambda: [None] * MINUTES)
+    memory: Line = field(default_factory=lambda: [None] * MINUTES)
+    gpu: Line = field(default_factory=lambda: [None] * MINUTES)
+    gpu_memory: Line = field(default_factory=lambda: [None] * MINUTES)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        return (self.rounds_per_second, self.cpu, self.memory, self.gpu, self.gpu_memory)
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    worker: Worker
+    alive: bool
+    run: Run | None
+    hour: LastHour = field(default_factory=LastHour)
+
+    @property
+    def state(self) -> str:
+        """One word: what a person asks first."""
+        if not self.alive:
+            return "silent"
+        if self.worker.draining:
+            return "leaving" if self.run else "drained"
+        return "running" if self.run else "idle"
+
+
+def pulse() -> Pulse:
+    found = living().order_by().aggregate(workers=Count("pk"), speed=Sum("rounds_per_second"))
+    return Pulse(found["workers"], found["speed"] or 0.0)
+
+
+def worker_rows() -> list[WorkerRow]:
+    """The living first, by host and name."""
+    alive = set(living().values_list("pk", flat=True))
+    holders = Prefetch("studies", Study.objects.select_related("owner").order_by("pk"))
+    at_work = Prefetch("runs", Run.objects.filter(state=RunState.RUNNING).prefetch_related(holders), to_attr="running")
+    workers = list(Worker.objects.order_by("host", "name").prefetch_related(at_work))
+    hours = last_hours([each.pk for each in workers])
+    rows = [WorkerRow(each, each.pk in alive, next(iter(each.running), None), hours[each.pk]) for each in workers]
+    return sorted(rows, key=lambda row: not row.alive)
+
+
+def last_hours(workers: Sequence[int]) -> dict[int, LastHour]:
+    found: dict[int, LastHour] = defaultdict(LastHour)
+    with connection.cursor() as cursor:
+        cursor.execute(LAST_HOUR, [list(workers)])
+        for worker, minute, *values in cursor.fetchall():
+            for line, value in zip(found[worker].lines, values, strict=True):
+                line[minute] = value
+    return found
+
+
+def highest(line: Iterable[float | None]) -> float:
+    return max((value for value in line if value is not None), default=0.0)
+
+
+def latest(line: Sequence[float | None]) -> float | None:
+    """Of the last two minutes, so that a worker which fell silent shows nothing."""
+    return next((value for value in reversed(line[-2:]) if value is not None), None)

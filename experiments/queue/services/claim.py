@@ -1,0 +1,118 @@
+"""The queue: which run is next, and what happens to runs whose worker fell silent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Max
+from django.db.models.functions import Now
+
+from experiments.models import Attempt, Device, Run, RunState, Worker
+from experiments.queue.services.leases import Claim, lose_runs
+from experiments.results.live.notify import notify_states
+
+# The studies that wait, by jumping from one to the next in the index of what waits; and who has how much running.
+WAITING_AND_BUSY = """
+WITH RECURSIVE waiting AS (
+    (SELECT study_id FROM experiments_membership WHERE waiting ORDER BY study_id, turn LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT further.study_id FROM experiments_membership AS further
+        WHERE further.waiting AND further.study_id > waiting.study_id ORDER BY further.study_id, further.turn LIMIT 1
+    ) FROM waiting WHERE waiting.study_id IS NOT NULL
+), busy AS (
+    SELECT study.owner_id, count(DISTINCT run.id) AS runs
+    FROM experiments_run AS run
+    JOIN experiments_membership AS membership ON membership.run_id = run.id
+    JOIN experiments_study AS study ON study.id = membership.study_id
+    WHERE run.state = 'running' GROUP BY study.owner_id
+)
+"""
+
+# Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
+# worker prefers what needs its GPU.
+STUDIES = f"""
+{WAITING_AND_BUSY}, served AS (
+    SELECT study.owner_id, max(latest.id) AS attempt
+    FROM (SELECT id, run_id FROM experiments_attempt ORDER BY id DESC LIMIT 100) AS latest
+    JOIN experiments_membership AS membership ON membership.run_id = latest.run_id
+    JOIN experiments_study AS study ON study.id = membership.study_id
+    GROUP BY study.owner_id
+)
+SELECT study.id
+FROM waiting
+JOIN experiments_study AS study ON study.id = waiting.study_id
+LEFT JOIN busy ON busy.owner_id = study.owner_id
+LEFT JOIN served ON served.owner_id = study.owner_id
+WHERE NOT study.paused AND NOT study.cancelled AND study.requires = ANY(%(devices)s)
+ORDER BY study.priority DESC, study.requires = 'gpu' DESC, COALESCE(busy.runs, 0), COALESCE(served.attempt, 0), study.id
+"""
+
+NEXT_RUN = """
+SELECT run.id
+FROM experiments_membership AS membership JOIN experiments_run AS run ON run.id = membership.run_id
+WHERE membership.study_id = %(study)s AND membership.waiting AND run.state = 'queued'
+ORDER BY membership.turn LIMIT 1
+FOR UPDATE OF run SKIP LOCKED
+"""
+
+
+def run_claim(*, worker: Worker) -> Claim | None:
+    """Takes the next run for this worker, or None. No two workers ever get the same one."""
+    if not Worker.objects.filter(pk=worker.pk, draining=False).exists():
+        return None
+    with transaction.atomic():
+        run = next_run(devices_for(worker))
+        return None if run is None else lease(run, worker)
+
+
+def devices_for(worker: Worker) -> list[str]:
+    return [Device.CPU] if worker.device == "cpu" else [Device.GPU, Device.CPU]
+
+
+def next_run(devices: list[str]) -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(STUDIES, {"devices": devices})
+        for (study,) in cursor.fetchall():
+            cursor.execute(NEXT_RUN, {"study": study})
+            if found := cursor.fetchone():
+                return int(found[0])
+    return None
+
+
+def lease(run_id: int, worker: Worker) -> Claim:
+    token = uuid4()
+    Run.objects.filter(pk=run_id).update(
+        state=RunState.RUNNING,
+        worker=worker,
+        lease_token=token,
+        lease_until=Now() + timedelta(seconds=settings.LEASE),
+        started=Now(),
+        finished=None,
+        reason="",
+        cancel_requested=False,
+    )
+    attempt = start_attempt(run_id, worker, token)
+    notify_states([run_id])
+    run = Run.objects.only("spec", "engine").get(pk=run_id)
+    return Claim(run_id, token, run.spec, run.engine or run.spec["engine"], attempt.number, checkpoints(run_id))
+
+
+def start_attempt(run_id: int, worker: Worker, token: UUID) -> Attempt:
+    last = Attempt.objects.filter(run_id=run_id).aggregate(last=Max("number"))["last"] or 0
+    return Attempt.objects.create(run_id=run_id, number=last + 1, token=token, worker=worker.name, started=Now())
+
+
+def checkpoints(run_id: int) -> tuple[str, ...]:
+    known = Attempt.objects.filter(run_id=run_id).exclude(checkpoint="").order_by("-checkpoint_round", "-number")
+    return tuple(known.values_list("checkpoint", flat=True))
+
+
+def reap() -> int:
+    """Requeues runs whose lease ran out, or fails those that have been tried too often; returns how many."""
+    with transaction.atomic():
+        expired = Run.objects.filter(state=RunState.RUNNING, lease_until__lt=Now())
+        return lose_runs(expired, f"Its worker fell silent for {settings.LEASE} seconds.")

@@ -1,0 +1,79 @@
+"""What a person does to single runs, and the two changes of state that studies share with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Now
+
+from experiments.access.services.audit import audit_record
+from experiments.access.services.rights import holders_of, may_manage, require_every_holder, require_some_holder
+from experiments.core.database import Lock, lock_in_transaction
+from experiments.core.errors import ConflictError, GoneError
+from experiments.models import Run, RunState, Study, User
+from experiments.queue.services.wake_up import ring_after_commit
+from experiments.results.live.notify import notify_states
+
+LIVE = (RunState.QUEUED, RunState.RUNNING, RunState.DONE)
+
+
+def run_cancel(*, run: Run, actor: User) -> Run:
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        require_every_holder(actor, refreshed(run))
+        if not cancel_runs([run.pk]):
+            raise ConflictError(f"The run is {refreshed(run).state}: only queued and running ones can be cancelled.")
+        audit_record(actor=actor, action="run.cancel", subject=f"run {run.pk}")
+    return refreshed(run)
+
+
+def run_retry(*, run: Run, actor: User) -> Run:
+    """Queues it again as a new attempt, from its last checkpoint."""
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        require_some_holder(actor, refreshed(run))
+        if run.shared and (equal := live_equal([run]).get(run.hash)) not in (None, run.pk):
+            raise ConflictError(f"Run {equal} is equal and takes its place: retry the study to hold that one.")
+        if not requeue_runs([run.pk]):
+            raise ConflictError(f"The run is {refreshed(run).state}: only failed and cancelled ones can be retried.")
+        wanted_again = [study.pk for study in holders_of(run) if may_manage(actor, study)]
+        Study.objects.filter(pk__in=wanted_again).update(cancelled=False)
+        audit_record(actor=actor, action="run.retry", subject=f"run {run.pk}")
+        ring_after_commit(new=1)
+    return refreshed(run)
+
+
+def refreshed(run: Run) -> Run:
+    try:
+        run.refresh_from_db()
+    except Run.DoesNotExist:
+        raise GoneError("The run was deleted meanwhile.") from None
+    return run
+
+
+def live_equal(runs: Iterable[Run]) -> dict[str, int]:
+    """The live run with the same identity, by hash."""
+    hashes = [run.hash for run in runs]
+    return dict(Run.objects.filter(hash__in=hashes, shared=True, state__in=LIVE).values_list("hash", "pk"))
+
+
+def cancel_runs(runs: Sequence[int]) -> int:
+    """One statement, so that a run which is claimed or released meanwhile is caught in either state."""
+    queued = Q(state=RunState.QUEUED)
+    changed = Run.objects.filter(pk__in=runs, state__in=[RunState.QUEUED, RunState.RUNNING]).update(
+        cancel_requested=Case(When(queued, then=Value(False)), default=Value(True)),
+        finished=Case(When(queued, then=Now()), default=F("finished")),
+        state=Case(When(queued, then=Value(RunState.CANCELLED.value)), default=F("state")),
+    )
+    notify_states(runs)
+    return changed
+
+
+def requeue_runs(runs: Sequence[int]) -> int:
+    changed = Run.objects.filter(pk__in=runs, state__in=[RunState.FAILED, RunState.CANCELLED]).update(
+        state=RunState.QUEUED, crashes=0, reason="", cancel_requested=False, finished=None
+    )
+    notify_states(runs)
+    return changed

@@ -1,0 +1,64 @@
+"""What must happen whether or not a message arrives: silent workers lose their runs, idle ones hear the bell."""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import Event
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from experiments.core.database import Lock, bound_transactions, try_session_lock
+from experiments.datasets.services.job_processes import DatasetWork
+from experiments.queue.services.claim import reap
+from experiments.queue.services.retention import retention_apply
+from experiments.queue.services.wake_up import ring
+from experiments.queue.services.workers import samples_prune, workers_forget
+
+logger = logging.getLogger(__name__)
+TICK_SECONDS = 1.0
+TIDY_SECONDS = 60.0
+RETENTION_SECONDS = 3600.0
+
+
+class Scheduler:
+    """Of several, the one that holds the lock works; the others take over when its connection ends."""
+
+    def __init__(self) -> None:
+        self.leads = False
+        self.reap_at = self.tidy_at = self.retention_at = 0.0
+        self.data = DatasetWork()
+
+    def run(self, stop: Event) -> None:
+        bound_transactions()
+        while not stop.wait(TICK_SECONDS):
+            try:
+                self.tick()
+            except (OperationalError, InterfaceError) as error:
+                connection.close()
+                self.leads = False
+                logger.warning("The database does not answer, trying again: %s", error)
+        self.data.stop()
+
+    def tick(self) -> None:
+        if not self.leads and not self.take_lead():
+            return
+        if time.monotonic() >= self.reap_at and (lost := reap()):
+            logger.warning("Took %s runs away from silent workers.", lost)
+        if time.monotonic() >= self.tidy_at:
+            self.tidy_at = time.monotonic() + TIDY_SECONDS
+            workers_forget()
+            samples_prune()
+        if time.monotonic() >= self.retention_at:
+            self.retention_at = time.monotonic() + RETENTION_SECONDS
+            if removed := retention_apply():
+                logger.info("Removed old checkpoints or logs of %s runs.", removed)
+        ring()
+        self.data.tick()
+
+    def take_lead(self) -> bool:
+        """Leases may have run out for want of a database: whoever lives gets the time of one to say so."""
+        self.leads = try_session_lock(Lock.SCHEDULER)
+        self.reap_at = time.monotonic() + settings.LEASE
+        return self.leads

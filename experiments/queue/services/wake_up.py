@@ -1,0 +1,71 @@
+"""The bell: a Celery message that says "there may be work". Losing one loses nothing, as the scheduler rings again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from celery.exceptions import CeleryError
+from django.db import transaction
+from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
+
+from experiments.models import Device, Membership, Worker
+from experiments.queue.services.workers import idle_workers, living_workers
+
+logger = logging.getLogger(__name__)
+TASK = "workers.queue.task.work"
+EXPIRES = 60
+IMPATIENT = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
+
+
+def ring_after_commit(new: int | None = None) -> None:
+    transaction.on_commit(lambda: ring_for(new))
+
+
+def ring_for(new: int | None = None) -> int:
+    """Wakes at most as many workers as there are new runs; with none in sight, whoever comes next."""
+    if new == 0:
+        return 0
+    known = living_workers()
+    return send_bells(queues_of(wanted(known)[:new]) if known else [Device.CPU])
+
+
+def ring() -> int:
+    """Rings for idle workers while runs are queued; returns how many bells."""
+    return send_bells(queues_of(wanted(idle_workers())))
+
+
+def wanted(workers: Sequence[Worker]) -> list[Worker]:
+    """Those for whom something waits: GPUs first for what needs one, then CPUs, then the GPUs that are left."""
+    fast = [worker for worker in workers if worker.device != "cpu"]
+    slow = [worker for worker in workers if worker.device == "cpu"]
+    needed = waiting(Device.GPU, len(fast))
+    return [*fast[:needed], *[*slow, *fast[needed:]][: waiting(Device.CPU, len(workers))]]
+
+
+def waiting(device: str, most: int) -> int:
+    members = Membership.objects.filter(
+        waiting=True, study__paused=False, study__cancelled=False, study__requires=device
+    )
+    return members.order_by()[:most].count() if most else 0
+
+
+def queues_of(workers: Sequence[Worker]) -> list[str]:
+    return [Device.CPU if worker.device == "cpu" else Device.GPU for worker in workers]
+
+
+def send_bells(queues: Sequence[str]) -> int:
+    """How many were sent. Without a broker it gives up at once: the scheduler tries again."""
+    from config.celery import app
+
+    if not queues:
+        return 0
+    try:
+        with app.connection_for_write(transport_options={**app.conf.broker_transport_options, **IMPATIENT}) as broker:
+            for queue in queues:
+                app.send_task(TASK, queue=queue, connection=broker, expires=EXPIRES, retry=False, ignore_result=True)
+    except (CeleryError, KombuError, RedisError, OSError) as error:
+        logger.warning("The bell did not ring, the scheduler will try again: %s", error)
+        return 0
+    return len(queues)

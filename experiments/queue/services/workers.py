@@ -1,0 +1,104 @@
+"""Workers as rows: who is there, who is idle, who was asked to leave. Database time rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
+
+from experiments.access.services.audit import audit_record
+from experiments.access.services.rights import require_admin
+from experiments.models import Run, RunState, User, Worker, WorkerSample
+from experiments.queue.services.leases import lose_runs
+
+BEAT_SECONDS = 5
+ALIVE = timedelta(seconds=4 * BEAT_SECONDS)
+FORGOTTEN = SAMPLES_KEPT = timedelta(days=1)
+
+
+def worker_enlist(*, name: str, host: str, device: str, threads: int, facts: Mapping[str, Any] | None = None) -> Worker:
+    """A process that starts under this name; whoever had it before is gone, and so are its leases."""
+    with transaction.atomic():
+        worker, _ = Worker.objects.update_or_create(
+            name=name,
+            defaults={
+                "host": host,
+                "device": device,
+                "threads": threads,
+                "facts": dict(facts or {}),
+                "started": Now(),
+                "heartbeat": Now(),
+                "rounds_per_second": 0,
+                "draining": False,
+            },
+        )
+        lose_runs(Run.objects.filter(worker=worker, state=RunState.RUNNING), f"Worker {name} was restarted.")
+    worker.refresh_from_db()
+    return worker
+
+
+def worker_beat(*, worker: Worker, rounds_per_second: float) -> bool:
+    """False where the row is gone."""
+    return bool(Worker.objects.filter(pk=worker.pk).update(heartbeat=Now(), rounds_per_second=rounds_per_second))
+
+
+def worker_sample(
+    *,
+    worker: Worker,
+    rounds_per_second: float,
+    cpu: float,
+    memory: int,
+    gpu: float | None = None,
+    gpu_memory: int | None = None,
+) -> None:
+    """What the slot uses at this moment."""
+    WorkerSample.objects.create(
+        worker=worker,
+        at=Now(),
+        rounds_per_second=rounds_per_second,
+        cpu=cpu,
+        memory=memory,
+        gpu=gpu,
+        gpu_memory=gpu_memory,
+    )
+
+
+def samples_prune() -> int:
+    gone, _ = WorkerSample.objects.filter(at__lt=Now() - SAMPLES_KEPT).delete()
+    return gone
+
+
+def worker_leave(*, worker: Worker) -> None:
+    Worker.objects.filter(pk=worker.pk).delete()
+
+
+def worker_drain(*, worker: Worker, actor: User, draining: bool = True) -> None:
+    """A draining worker hands its run back with a checkpoint and takes no other, until it is asked to resume."""
+    require_admin(actor)
+    with transaction.atomic():
+        Worker.objects.filter(pk=worker.pk).update(draining=draining)
+        action = "worker.drain" if draining else "worker.resume"
+        audit_record(actor=actor, action=action, subject=f"worker {worker.name}")
+
+
+def workers_forget() -> int:
+    """Drops rows of workers that have been silent for a day."""
+    gone, _ = Worker.objects.filter(heartbeat__lt=Now() - FORGOTTEN).delete()
+    return gone
+
+
+def living() -> QuerySet[Worker]:
+    return Worker.objects.filter(heartbeat__gt=Now() - ALIVE).order_by("id")
+
+
+def living_workers() -> list[Worker]:
+    return list(living().filter(draining=False))
+
+
+def idle_workers() -> list[Worker]:
+    busy = Run.objects.filter(worker=OuterRef("pk"), state=RunState.RUNNING)
+    return list(living().filter(draining=False).exclude(Exists(busy)))

@@ -1,0 +1,172 @@
+"""One number of many clients over the rounds: lines for a few clients, a map for many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.charts.styles import HUES
+from experiments.client_data.charts import SHARED_CLIENT, client_name
+from experiments.labels.metrics import MetricLabel, metric_label
+
+PARTICIPATION = "participation"
+EVALUATED = ("accuracy", "loss")
+LINES = HUES
+"""Clients that can still be told apart as lines."""
+MOST_CLIENTS, MOST_ROUNDS = 200, 150
+LABELS = {
+    label.name: label
+    for label in (
+        MetricLabel("accuracy", "Accuracy", "%", 100.0, 2, higher_is_better=True),
+        MetricLabel("loss", "Loss", "nats", digits=4),
+        MetricLabel("train_loss", "Training loss", "nats", digits=4),
+        MetricLabel("samples", "Samples", digits=0),
+        MetricLabel("steps", "Local steps", digits=0),
+        MetricLabel(PARTICIPATION, "Took part", digits=0),
+        MetricLabel("failed", "Failed to answer", digits=0),
+    )
+}
+
+
+@dataclass(frozen=True)
+class ClientsInfo:
+    """`values` has a row for each of `clients` and a column for each of `rounds`; None where it is not known."""
+
+    metric: MetricLabel
+    rounds: tuple[int, ...]
+    clients: tuple[int, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    everyone: int
+    last_round: int
+
+
+def client_label(name: str) -> MetricLabel:
+    return LABELS.get(name) or metric_label(name)
+
+
+def evenly(values: Sequence[int], most: int) -> list[int]:
+    """At most so many, at even distances, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    return [values[place * (len(values) - 1) // (most - 1)] for place in range(most)]
+
+
+def drawn_rounds(name: str, last: int, every: int) -> list[int]:
+    """Of the rounds that tell the number: evaluations come each `every` rounds, training in all but round 0."""
+    if name in EVALUATED:
+        return evenly(sorted({*range(0, last + 1, every), last}), MOST_ROUNDS)
+    return evenly(range(1, last + 1), MOST_ROUNDS)
+
+
+def clients_info(
+    name: str, history: Mapping[int, Mapping[int, float]], *, rounds: Sequence[int], everyone: int, last_round: int
+) -> ClientsInfo:
+    label = client_label(name)
+    known = [number for number in rounds if any(number in row for row in history.values())]
+    values = tuple(tuple(shown(row.get(number), label) for number in known) for row in history.values())
+    return ClientsInfo(label, tuple(known), tuple(history), values, everyone, last_round)
+
+
+def shown(value: float | None, label: MetricLabel) -> float | None:
+    """Not finite is not known: neither can be drawn."""
+    finite = isinstance(value, int | float) and value - value == 0
+    return round(value * label.scale, 6) if finite and value is not None else None
+
+
+def clients_figure(info: ClientsInfo) -> dict[str, Any]:
+    few = len(info.clients) <= LINES and info.metric.name != PARTICIPATION
+    data = lines(info) if few else [heat_map(info)]
+    y = {"title": {"text": info.metric.axis}} if few else client_axis(info)
+    return {
+        "data": data if info.rounds else [],
+        "layout": {
+            "hovermode": "x unified" if few else "closest",
+            "xaxis": {"title": {"text": "Round"}, "rangemode": "tozero" if few else "normal"},
+            "yaxis": y,
+        },
+    }
+
+
+def lines(info: ClientsInfo) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines+markers" if len(info.rounds) <= 40 else "lines",
+            "name": told(client),
+            "legendgroup": told(client),
+            "x": [number for number, value in zip(info.rounds, row, strict=True) if value is not None],
+            "y": [value for value in row if value is not None],
+            "line": {"dash": "dash" if client == SHARED_CLIENT else "solid", "width": 2},
+            "marker": {"size": 5},
+            "hovertemplate": f"{told(client)}: %{{y:.{info.metric.digits}f}}<extra></extra>",
+            "meta": {"hue": place % HUES},
+        }
+        for place, (client, row) in enumerate(zip(info.clients, info.values, strict=True))
+    ]
+
+
+def heat_map(info: ClientsInfo) -> dict[str, Any]:
+    digits = "" if info.metric.name == PARTICIPATION else f": %{{z:.{info.metric.digits}f}}"
+    values = [value for row in info.values for value in row if value is not None]
+    return {
+        "type": "heatmap",
+        "x": list(info.rounds),
+        "y": [client_name(client) for client in info.clients],
+        "z": [list(row) for row in info.values],
+        "zmin": 0 if info.metric.name == PARTICIPATION else min(values, default=0),
+        "zmax": 1 if info.metric.name == PARTICIPATION else max(values, default=1),
+        "hoverongaps": False,
+        "hovertemplate": f"round %{{x}}, client %{{y}}{digits}<extra></extra>",
+        "meta": {"hue": 0, "heat": True, "scale": info.metric.name != PARTICIPATION, "title": info.metric.unit},
+    }
+
+
+def client_axis(info: ClientsInfo) -> dict[str, Any]:
+    return {
+        "title": {"text": "Client"},
+        "type": "category",
+        "tickmode": "array",
+        "tickvals": [client_name(client) for client in evenly(info.clients, 10)],
+        "showgrid": False,
+        "autorange": "reversed",
+    }
+
+
+def told(client: int) -> str:
+    return "shared client" if client == SHARED_CLIENT else f"client {client}"
+
+
+def clients_legend(info: ClientsInfo) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": trace["name"],
+            "hue": trace["meta"]["hue"],
+            "dash": trace["line"]["dash"],
+            "n": len(trace["x"]),
+            "text": trace["name"],
+        }
+        for trace in clients_figure(info)["data"]
+        if "name" in trace
+    ]
+
+
+def clients_description(info: ClientsInfo) -> str:
+    """The chart in words, for people who do not see it."""
+    last = [row[-1] for row in info.values if row and row[-1] is not None]
+    if not last:
+        return f"No {info.metric.text.lower()} of single clients is known yet."
+    low, high = min(last), max(last)
+    return (
+        f"{info.metric.axis} of {len(info.clients)} clients over rounds {info.rounds[0]} to {info.rounds[-1]}; "
+        f"in the last from {low:.{info.metric.digits}f} to {high:.{info.metric.digits}f}."
+    )
+
+
+def clients_notes(info: ClientsInfo) -> str:
+    notes = []
+    if info.everyone > len(info.clients):
+        notes.append(f"{len(info.clients):,} of {info.everyone:,} clients drawn, at even distances")
+    if info.rounds and info.last_round + 1 > MOST_ROUNDS:
+        notes.append(f"{len(info.rounds):,} rounds drawn, at even distances")
+    return " · ".join(notes)

@@ -1,0 +1,43 @@
+"""GET /events: rounds and changes as they are committed."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from experiments.api.schemas import refusals
+from experiments.results.live.events import Scope, parse_cursor
+from experiments.results.live.stream import event_stream
+
+router = Router(tags=["lab"])
+STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
+
+
+class EventFilter(Schema):
+    study: int | None = Field(None, ge=1, lt=2**63, description="Only this study's runs.", examples=[12])
+    run: int | None = Field(None, ge=1, lt=2**63, description="Only this run.", examples=[71])
+    after: str = Field(
+        "",
+        description="The id of the last event had, as Last-Event-ID: what came later is sent first.",
+        examples=["1763258507123:12.30,13.28"],
+    )
+
+
+@router.get(
+    "/events",
+    response={200: None, **refusals()},
+    summary="Server-sent events",
+    operation_id="lab_events",
+    openapi_extra={"responses": {200: {"description": "The stream", "content": STREAM}}},
+)
+def events(request: HttpRequest, wanted: Query[EventFilter]) -> StreamingHttpResponse:
+    """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
+
+    `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once.
+    """
+    cursor = parse_cursor(request.headers.get("Last-Event-ID", "") or wanted.after)
+    stream = event_stream(Scope(wanted.study, wanted.run), cursor)
+    # no-transform and X-Accel-Buffering keep proxies from holding events back.
+    headers = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(stream, content_type="text/event-stream", headers=headers)

@@ -1,0 +1,192 @@
+"""How far a reader of the event stream has come, and what it missed, read from the database when a stream opens."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import Max, Q, QuerySet
+
+from experiments.models import Membership, Round, Run, RunState
+from experiments.results.live.notify import headline
+
+WINDOW_SECONDS = 15.0
+PATTERN = re.compile(r"(\d{1,15}):((?:\d{1,18}\.\d{1,9})(?:,\d{1,18}\.\d{1,9})*)?")
+
+
+@dataclass(frozen=True)
+class Cursor:
+    at: float
+    marks: Mapping[int, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{round(self.at * 1000)}:" + ",".join(f"{run}.{number}" for run, number in self.marks.items())
+
+
+def parse_cursor(text: str) -> Cursor | None:
+    """None where a reader is new, or sends what is not a cursor."""
+    found = PATTERN.fullmatch(text)
+    if found is None:
+        return None
+    pairs = (pair.split(".") for pair in (found[2] or "").split(",") if pair)
+    return Cursor(int(found[1]) / 1000, {int(run): int(number) for run, number in pairs})
+
+
+class Reader:
+    """What one reader was told. Each round is told once, however often it is committed or notified."""
+
+    def __init__(self, start: Cursor) -> None:
+        self.at = start.at
+        self.told = dict(start.marks)
+        self.moved = dict.fromkeys(start.marks, start.at)
+
+    def is_news(self, event: Mapping[str, Any]) -> bool:
+        """Takes note of the event; False for a round that the reader has."""
+        self.at = max(self.at, event.get("at", 0.0))
+        if event["event"] != "metric":
+            return True
+        run, number = event["run"], event["round"]
+        if number <= self.told.get(run, -1):
+            return False
+        self.told[run], self.moved[run] = number, self.at
+        return True
+
+    @property
+    def cursor(self) -> Cursor:
+        since = self.at - WINDOW_SECONDS
+        self.moved = {run: moment for run, moment in self.moved.items() if moment >= since}
+        return Cursor(self.at, {run: self.told[run] for run in self.moved})
+
+
+MOST_ROUNDS = 5_000
+
+METRICS = """
+SELECT metric.run_id, metric.round, metric.name, metric.value
+FROM unnest(%s::bigint[], %s::int[]) AS wanted(run, round)
+JOIN experiments_metric AS metric ON metric.run_id = wanted.run AND metric.round = wanted.round
+WHERE strpos(metric.name, '.') = 0
+"""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One study, one run, or everything."""
+
+    study: int | None = None
+    run: int | None = None
+
+    def covers(self, event: dict[str, Any]) -> bool:
+        return (self.study is None or self.study in event["studies"]) and self.run in (None, event.get("run"))
+
+    @property
+    def runs(self) -> QuerySet[Run]:
+        runs = Run.objects.all()
+        if self.study is not None:
+            runs = runs.filter(memberships__study=self.study)
+        return runs if self.run is None else runs.filter(pk=self.run)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Where a stream starts: events to send first, and the cursor before them."""
+
+    start: Cursor
+    events: Sequence[dict[str, Any]]
+    complete: bool = True
+
+
+def opening(scope: Scope, cursor: Cursor | None) -> Opening:
+    if cursor is None:
+        return Opening(present(scope), [])
+    rounds = missed_rounds(scope, cursor)
+    if len(rounds) > MOST_ROUNDS:
+        return Opening(present(scope), [], complete=False)
+    return Opening(cursor, [*metric_events(rounds), *state_events(scope, cursor)])
+
+
+def present(scope: Scope) -> Cursor:
+    """The position of a reader who has everything that is committed now."""
+    now = database_time()
+    recent = Round.objects.filter(run__in=scope.runs, committed__gt=earlier(now))
+    marks = recent.values_list("run_id").annotate(last=Max("round")).order_by("run_id")
+    return Cursor(now.timestamp(), dict(marks))
+
+
+def database_time() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        found: datetime = cursor.fetchone()[0]
+        return found
+
+
+def earlier(moment: datetime) -> datetime:
+    return moment - timedelta(seconds=WINDOW_SECONDS)
+
+
+def missed_rounds(scope: Scope, cursor: Cursor) -> list[tuple[int, int, datetime]]:
+    since = earlier(datetime.fromtimestamp(cursor.at, UTC))
+    new = Q(committed__gt=since) & ~Q(run_id__in=list(cursor.marks))
+    for run, number in cursor.marks.items():
+        new |= Q(run_id=run, round__gt=number)
+    found = Round.objects.filter(new, run__in=scope.runs).order_by("committed", "round")
+    return list(found.values_list("run_id", "round", "committed")[: MOST_ROUNDS + 1])
+
+
+def metric_events(rounds: Sequence[tuple[int, int, datetime]]) -> list[dict[str, Any]]:
+    runs = {run for run, _, _ in rounds}
+    cells = dict(Run.objects.filter(pk__in=runs).values_list("pk", "cell"))
+    studies, metrics = studies_of(runs), metrics_of(rounds)
+    return [
+        {
+            "event": "metric",
+            "at": committed.timestamp(),
+            "run": run,
+            "studies": studies[run],
+            "cell": cells[run],
+            "round": number,
+            "metrics": headline(metrics[run, number]),
+        }
+        for run, number, committed in rounds
+    ]
+
+
+def metrics_of(rounds: Sequence[tuple[int, int, datetime]]) -> dict[tuple[int, int], dict[str, float]]:
+    values: dict[tuple[int, int], dict[str, float]] = defaultdict(dict)
+    with connection.cursor() as cursor:
+        cursor.execute(METRICS, [[run for run, _, _ in rounds], [number for _, number, _ in rounds]])
+        for run, number, name, value in cursor.fetchall():
+            values[run, number][name] = value
+    return values
+
+
+def studies_of(runs: set[int]) -> dict[int, list[int]]:
+    studies: dict[int, list[int]] = defaultdict(list)
+    for run, study in Membership.objects.filter(run__in=runs).order_by("study").values_list("run_id", "study_id"):
+        studies[run].append(study)
+    return studies
+
+
+def state_events(scope: Scope, cursor: Cursor) -> list[dict[str, Any]]:
+    """The states of runs that may have changed: telling one twice does no harm."""
+    since = earlier(datetime.fromtimestamp(cursor.at, UTC))
+    changed = Q(state=RunState.RUNNING) | Q(finished__gt=since) | Q(pk__in=list(cursor.marks))
+    runs = list(scope.runs.filter(changed).order_by("pk")[:MOST_ROUNDS])
+    studies = studies_of({run.pk for run in runs})
+    return [
+        {
+            "event": "state",
+            "run": run.pk,
+            "studies": studies[run.pk],
+            "cell": run.cell,
+            "state": run.state,
+            "rounds_done": run.rounds_done,
+            "rounds_total": run.rounds_total,
+            "cancelling": run.cancel_requested,
+        }
+        for run in runs
+    ]

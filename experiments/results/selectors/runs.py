@@ -1,0 +1,74 @@
+"""Runs of a study, why they failed, and their specs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Count, Min
+
+from experiments.models import Membership, Run, RunState
+from workers.spec import flatten
+
+PAGE = 100
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    reason: str
+    runs: int
+    example: int
+
+
+def study_runs(*, study: int, state: str = "", page: int = 1) -> list[Membership]:
+    members = Membership.objects.filter(study_id=study).select_related("run").order_by("position")
+    members = members.defer("run__spec", "run__findings", "run__provenance")
+    if state:
+        members = members.filter(run__state=state)
+    return list(members[(page - 1) * PAGE : page * PAGE])
+
+
+def failures(*, study: int) -> list[FailureGroup]:
+    """Failed runs by the first line of their reason, the commonest first."""
+    failed = Run.objects.filter(memberships__study=study, state=RunState.FAILED).order_by()
+    groups: dict[str, FailureGroup] = {}
+    for row in failed.values("reason").annotate(runs=Count("pk"), example=Min("pk")):
+        reason = first_line(row["reason"])
+        before = groups.get(reason, FailureGroup(reason, 0, row["example"]))
+        groups[reason] = FailureGroup(reason, before.runs + row["runs"], min(before.example, row["example"]))
+    return sorted(groups.values(), key=lambda group: (-group.runs, group.reason))
+
+
+MOST = 10_000
+"""So many are kept, some 100 MB; then it begins anew."""
+known: dict[int, RunSpecification] = {}
+
+
+class RunSpecification:
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = spec
+
+    @cached_property
+    def flat(self) -> dict[str, Any]:
+        return flatten(self.spec)
+
+
+def specs_of(runs: Iterable[int]) -> dict[int, RunSpecification]:
+    """By run; those that are not there any more are missing."""
+    found = {run: known[run] for run in runs if run in known}
+    missing = [run for run in runs if run not in found]
+    fresh = dict(Run.objects.filter(pk__in=missing).values_list("pk", "spec")) if missing else {}
+    made = {run: RunSpecification(spec) for run, spec in fresh.items()}
+    if len(known) + len(made) > MOST:
+        known.clear()
+    known.update(made)
+    return found | made
+
+
+UNKNOWN = "No reason was recorded."
+
+
+def first_line(reason: str) -> str:
+    return reason.strip().split("\n")[0].strip() or UNKNOWN

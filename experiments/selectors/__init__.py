@@ -1,1 +1,0 @@
-"""Reads: typed, keyword-only, and computed by PostgreSQL over all rows."""

@@ -1,0 +1,151 @@
+"""How far a mean can be trusted: intervals over seeds, and over the differences of matching seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+RESAMPLES = 2_000
+ENUMERATED = 6
+"""Of up to so many values there are only 462 different resamples."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One number per seed of a cell. `lost` seeds are not finite, `missed` ones never reached what was asked for."""
+
+    seeds: Mapping[int, float]
+    lost: int = 0
+    missed: int = 0
+
+    @property
+    def n(self) -> int:
+        return len(self.seeds)
+
+    @cached_property
+    def mean(self) -> float | None:
+        return math.fsum(self.seeds.values()) / self.n if self.seeds else None
+
+    @cached_property
+    def std(self) -> float | None:
+        if self.n < 2 or self.mean is None:
+            return None
+        mean = self.mean
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.seeds.values()) / (self.n - 1))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of two cells over the seeds that both have; the interval holds 95 % by Student's t and needs two seeds."""
+
+    mean: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`more`, `less`, `tie` where the interval includes 0, `unknown` where there is none."""
+        if self.low is None or self.high is None:
+            return "unknown"
+        return "more" if self.low > 0 else "less" if self.high < 0 else "tie"
+
+
+def t_half_width(std: float | None, n: int) -> float | None:
+    return None if std is None or n < 2 else t_quantile(n) * std / math.sqrt(n)
+
+
+def paired_difference(first: Sample, second: Sample) -> Difference | None:
+    """First minus second; None where no seed is in both."""
+    common = sorted(first.seeds.keys() & second.seeds.keys())
+    if not common:
+        return None
+    both = Sample({seed: first.seeds[seed] - second.seeds[seed] for seed in common})
+    mean, half = both.mean or 0.0, t_half_width(both.std, both.n)
+    return Difference(mean, both.n) if half is None else Difference(mean, both.n, mean - half, mean + half)
+
+
+@cache
+def resamples(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """How much each of n values counts in each resampled mean [n, resamples], and how likely each of those is.
+
+    For few values all resamples there are, so that nothing is left to chance; for more, seeded draws.
+    """
+    if n > ENUMERATED:
+        drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+        return np.ascontiguousarray(drawn.T) / n, np.full(RESAMPLES, 1 / RESAMPLES)
+    chosen = list(combinations_with_replacement(range(n), n))
+    counts = np.array([np.bincount(each, minlength=n) for each in chosen])
+    ways = [math.factorial(n) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
+    return counts.T / n, np.array(ways) / n**n
+
+
+def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[tuple[float, float] | None]:
+    """For each row of values, the middle 95 % of its resampled means; None for fewer than two values."""
+    found: list[tuple[float, float] | None] = [None] * len(rows)
+    for n in {len(row) for row in rows if len(row) > 1}:
+        places = [place for place, row in enumerate(rows) if len(row) == n]
+        for place, interval in zip(places, middle_share(np.array([rows[place] for place in places])), strict=True):
+            found[place] = interval
+    return found
+
+
+def middle_share(values: np.ndarray) -> list[tuple[float, float]]:
+    """Of each row's resampled means, those at 2.5 % and 97.5 % of the probability."""
+    shares, likely = resamples(values.shape[1])
+    means = values @ shares
+    edges = [edge - 1e-12 for edge in (0.025, 0.975)]
+    low, high = equally_likely(means, edges) if values.shape[1] > ENUMERATED else weighted(means, likely, edges)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def equally_likely(means: np.ndarray, edges: Sequence[float]) -> list[np.ndarray]:
+    places = [math.ceil(edge * means.shape[1]) - 1 for edge in edges]
+    parted = np.partition(means, places, axis=1)
+    return [parted[:, place] for place in places]
+
+
+def weighted(means: np.ndarray, likely: np.ndarray, edges: Sequence[float]) -> list[np.ndarray]:
+    rows, order = np.arange(len(means)), np.argsort(means, axis=1)
+    so_far = np.cumsum(likely[order], axis=1)
+    return [means[rows, order[rows, np.argmax(so_far >= edge, axis=1)]] for edge in edges]
+
+
+def t_within(t: float, freedom: int) -> float:
+    """The probability that Student's t lies between -t and t."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = freedom % 2
+    term = total = cosine if odd else 1.0
+    for step in range(2 + odd, freedom - 1, 2):
+        term *= cosine * cosine * (step - 1) / step
+        total += term
+    if not odd:
+        return sine * total
+    return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
+
+
+@cache
+def t_quantile(n: int) -> float:
+    """So many standard errors to each side of a mean of n values hold 95 %; found by halving."""
+    low, high = 0.0, 16.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_within(middle, n - 1) < 0.95 else (low, middle)
+    return (low + high) / 2
+
+
+def chi_square_tail(x: float, freedom: int) -> float:
+    """The probability of a value of at least x."""
+    half, odd = x / 2, freedom % 2
+    term = math.sqrt(2 * x / math.pi) * math.exp(-half) if odd else math.exp(-half)
+    total = math.erfc(math.sqrt(half)) if odd else 0.0
+    for step in range(1 + odd, freedom, 2):
+        total += term
+        term *= x / (step + 1)
+    return total

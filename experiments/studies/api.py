@@ -1,0 +1,211 @@
+"""Studies over REST: launch, list, change, and GET /studies/{id}/summary."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Header, Query, Router, Schema, Status
+from pydantic import Field
+
+from experiments.api.auth import person
+from experiments.api.paging import Paging, page_of, sorting, text_key, time_key, whole_key
+from experiments.api.schemas import Id, Page, refusals
+from experiments.core.json_values import plain_text
+from experiments.models import Study
+from experiments.results.selectors.run_filters import known_paths
+from experiments.results.selectors.summaries import study_summary
+from experiments.studies.schemas import (
+    Counted,
+    PlanAnswer,
+    StudyAnswer,
+    StudyChange,
+    StudyDetail,
+    SummaryAnswer,
+    study_answers,
+)
+from experiments.studies.selectors.studies import matching
+from experiments.studies.services import changes
+from experiments.studies.services.changes import study_archive, study_restore
+from experiments.studies.services.definition import StudyDefinition, definition_launch, definition_plan, launch_once
+from workers.errors import Problem, SpecError
+
+router = Router(tags=["studies"])
+SORTS = {
+    "id": whole_key("id"),
+    "created": time_key("created"),
+    "name": text_key("name"),
+    "priority": whole_key("priority"),
+}
+LaunchKey = Annotated[
+    str,
+    Header(
+        "",
+        alias="Idempotency-Key",
+        max_length=200,
+        pattern=r"^[\x21-\x7e]*$",
+        description="A word of your own for this launch: sent again with the same word, it answers with the same study "
+        "instead of launching a second one.",
+        examples=["9f0c1a52-grid-7"],
+    ),
+]
+DryRun = Annotated[
+    bool, Query(False, description="Stores nothing: the answer says what would be launched.", examples=[True])
+]
+
+Expected = Annotated[
+    int | None,
+    Query(None, ge=0, lt=2**31, description="Runs that may go: where others would, nothing is deleted.", examples=[12]),
+]
+Reason = Annotated[
+    str, Query("", max_length=2000, description="Only runs that failed with this first line.", examples=["MemoryError"])
+]
+
+
+class StudyFilter(Paging):
+    search: str = Field(
+        "",
+        max_length=500,
+        description="Words in name, description, tags, owner or blocks.",
+        examples=["fedprox"],
+    )
+    tag: list[str] = Field([], description="Studies with one of these tags.", examples=[["skew"]])
+    owner: str = Field("", max_length=150, description="Studies of this person.", examples=["mira"])
+    origin: str = Field("", max_length=64, description="own, tour, or a preset's name.", examples=["own"])
+    archived: bool | None = Field(None, description="True: only archived ones; false: only others.", examples=[False])
+    sort: Literal["id", "-id", "created", "-created", "name", "-name", "priority", "-priority"] = Field(
+        "-id", description="By what; a minus turns it round.", examples=["-created"]
+    )
+
+
+def detail(study: Study) -> dict[str, Any]:
+    return study_answers([study])[0]
+
+
+def found(study: int) -> Study:
+    return get_object_or_404(Study.objects.select_related("owner"), pk=study)
+
+
+@router.post("", response={201: StudyDetail, 200: PlanAnswer, **refusals(403, 409)}, summary="Launch a study")
+def launch(
+    request: HttpRequest,
+    response: HttpResponse,
+    definition: StudyDefinition,
+    key: LaunchKey,
+    dry_run: DryRun,
+) -> Any:
+    """All of it or nothing. With `dry_run` nothing is stored: the answer (200) says what would be."""
+    owner = person(request)
+    if dry_run:
+        return Status(200, definition_plan(owner=owner, definition=definition, calibrate=True))
+    if not key:
+        return Status(201, detail(definition_launch(owner=owner, definition=definition)))
+    study, new = launch_once(owner=owner, key=key, definition=definition)
+    if not new:
+        response["Idempotency-Replayed"] = "true"
+    return Status(201, detail(study))
+
+
+@router.get("", response={200: Page[StudyAnswer], **refusals()}, summary="Studies, the newest first")
+def studies(request: HttpRequest, wanted: Query[StudyFilter]) -> Any:
+    """Everyone who is logged in reads every study."""
+    rows = matching(plain_text(wanted.search))
+    if wanted.tag:
+        rows = rows.filter(tags__overlap=[plain_text(tag) for tag in wanted.tag])
+    if wanted.owner:
+        rows = rows.filter(owner__username=plain_text(wanted.owner))
+    if wanted.origin:
+        rows = rows.filter(origin=plain_text(wanted.origin))
+    if wanted.archived is not None:
+        rows = rows.filter(archived__isnull=not wanted.archived)
+    count, following, page = page_of(rows.select_related("owner"), wanted, sorting(wanted.sort, SORTS))
+    return {"count": count, "next": following, "items": study_answers(page)}
+
+
+@router.get("/{study}", response={200: StudyDetail, **refusals(404)}, summary="One study")
+def study(request: HttpRequest, study: Id) -> Any:
+    """With its blocks as written, its runs by state and the time left."""
+    return detail(found(study))
+
+
+@router.patch("/{study}", response={200: StudyDetail, **refusals(403, 404)}, summary="Rename, tag, prioritise")
+def change(request: HttpRequest, study: Id, change: StudyChange) -> Any:
+    """Fields that are not sent stay as they are."""
+    one, actor, given = found(study), person(request), change.model_dump(exclude_unset=True)
+    archived = given.pop("archived", None)
+    one = changes.study_update(study=one, actor=actor, **given)
+    if archived is not None:
+        one = (study_archive if archived else study_restore)(study=one, actor=actor)
+    return detail(one)
+
+
+@router.delete(
+    "/{study}", response={204: None, **refusals(403, 404, 409)}, summary="Delete it and the runs only it holds"
+)
+def delete(request: HttpRequest, study: Id, expected: Expected) -> HttpResponse:
+    """Whatever their state. Runs that other studies hold stay."""
+    changes.study_delete(study=found(study), actor=person(request), expected=expected)
+    return HttpResponse(status=204)
+
+
+@router.post("/{study}/cancel", response={200: StudyDetail, **refusals(403, 404)}, summary="Cancel runs only it holds")
+def cancel(request: HttpRequest, study: Id) -> Any:
+    """Queued runs at once, running ones within seconds. What was measured is kept."""
+    return detail(changes.study_cancel(study=found(study), actor=person(request)))
+
+
+@router.post("/{study}/pause", response={200: StudyDetail, **refusals(403, 404)}, summary="Hold queued runs back")
+def pause(request: HttpRequest, study: Id) -> Any:
+    """Running ones go on."""
+    return detail(changes.study_pause(study=found(study), actor=person(request)))
+
+
+@router.post("/{study}/resume", response={200: StudyDetail, **refusals(403, 404)}, summary="Let queued runs go on")
+def resume(request: HttpRequest, study: Id) -> Any:
+    """The opposite of pause."""
+    return detail(changes.study_resume(study=found(study), actor=person(request)))
+
+
+@router.post("/{study}/retry", response={200: Counted, **refusals(403, 404)}, summary="Try what did not end well again")
+def retry(request: HttpRequest, study: Id, reason: Reason) -> Any:
+    """Failed and cancelled runs are queued again, each from its last checkpoint."""
+    one = found(study)
+    return {"runs": changes.study_retry(study=one, actor=person(request), reason=reason or None)}
+
+
+LATEST = 2**31 - 1
+
+
+class SummaryQuery(Schema):
+    by: str = Field(
+        "",
+        max_length=2000,
+        description="Fields to group by, with commas between; empty: every field in which the runs differ.",
+        examples=["strategy,partition"],
+    )
+    metric: str = Field("accuracy", max_length=100, description="Which number.", examples=["accuracy"])
+    rounds: str = Field(
+        "",
+        pattern=r"^(\d{1,10}(,\d{1,10}){0,19})?$",
+        description="Rounds, with commas between, at most 20; empty: the last round of each run that is done.",
+        examples=["10,20,50"],
+    )
+
+
+@router.get(
+    "/{study}/summary",
+    response={200: SummaryAnswer, **refusals(404)},
+    summary="Its results in a table",
+    operation_id="summary_summary",
+)
+def summary(request: HttpRequest, study: Id, wanted: Query[SummaryQuery]) -> Any:
+    """Mean and spread over the runs that share the fields in `by`, which are their seeds unless more is left out."""
+    one = get_object_or_404(Study, pk=study)
+    by = [path.strip() for path in wanted.by.split(",") if path.strip()]
+    if unknown := [path for path in by if path not in known_paths()]:
+        raise SpecError([Problem("by", f"There is no field {path}: name one as strategy.mu.") for path in unknown])
+    rounds = [min(int(each), LATEST) for each in wanted.rounds.split(",") if each]
+    found = study_summary(study=one.pk, metric=plain_text(wanted.metric), by=by, rounds=rounds)
+    return {"study": one.pk, "metric": wanted.metric, **asdict(found)}

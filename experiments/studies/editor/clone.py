@@ -1,0 +1,185 @@
+"""What a new study starts with (another study, one run, something launchable), and how it differs from that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from experiments.labels.axes import COMPONENTS, value_text
+from experiments.labels.specs import in_spec_order
+from experiments.models import Run, Study
+from experiments.studies.editor.fields import plain_fields, title
+from experiments.studies.editor.misfits import put, read
+from experiments.studies.editor.source import yaml_from_study
+from workers.catalog import load_catalog
+from workers.errors import TributaryError
+from workers.spec import parse_run
+
+NAME_LENGTH = 200
+
+
+@dataclass(frozen=True)
+class Start:
+    """`text` is the study as somebody wrote it; `words` and `parent` name what it varies."""
+
+    study: dict[str, Any]
+    text: str
+    parent: Study | None = None
+    words: str = ""
+    link: str = ""
+    like: dict[str, int] = field(default_factory=dict)
+
+
+def empty_start() -> Start:
+    study = first_study()
+    return Start(study, yaml_from_study(study))
+
+
+def start_from_study(study: Study) -> Start:
+    blocks = in_spec_order(study.blocks)
+    found = {
+        "name": f"{study.name} again"[:NAME_LENGTH],
+        "description": study.description,
+        "tags": study.tags,
+        "blocks": blocks,
+        **({"priority": study.priority} if study.priority else {}),
+        **({"requires": study.requires} if study.requires != "cpu" else {}),
+    }
+    return Start(
+        found, study.source or yaml_from_study(found), study, study.name, f"/studies/{study.pk}", {"from": study.pk}
+    )
+
+
+def start_from_run(run: Run) -> Start:
+    parent = run.studies.order_by("pk").first()
+    found = {
+        "name": f"Like run {run.pk}",
+        "description": "",
+        "tags": parent.tags if parent else [],
+        "blocks": [block_of(run.spec)],
+    }
+    return Start(found, yaml_from_study(found), parent, f"run {run.pk}", f"/runs/{run.pk}", {"run": run.pk})
+
+
+def block_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's spec as a person would write it: without what is so by default."""
+    try:
+        parsed = parse_run(spec)
+    except TributaryError:
+        block = {key: value for key, value in spec.items() if value is not None and key != "seed"}
+    else:
+        block = parsed.model_dump(mode="json", exclude_defaults=True, exclude={"seed", "engine"})
+        for path in COMPONENTS:
+            block = put(block, path, {"name": read(spec, f"{path}.name"), **(read(block, path) or {})})
+    ordered: dict[str, Any] = in_spec_order({**block, "seeds": [spec["seed"]]})
+    return ordered
+
+
+def first_study() -> dict[str, Any]:
+    """The first data set that is there, and the first model that takes it."""
+    catalog = load_catalog()
+    ready = [each for each in catalog.datasets.values() if each.available(each.Params(name=each.name)) is None]
+    dataset = next(iter(sorted(ready, key=lambda each: each.name != "digits")), next(iter(catalog.datasets.values())))
+    facts = dataset.facts(dataset.Params(name=dataset.name))
+    models = [name for name, model in catalog.models.items() if model.fits(facts.shape, facts.classes)]
+    block = {
+        "dataset": {"name": dataset.name},
+        "model": {"name": "mlp-50" if "mlp-50" in models else models[0]},
+        "partition": {"name": "iid"},
+        "strategy": {"name": "fedavg"},
+        "clients": 10,
+        "rounds": 20,
+        "local": {"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.05}},
+        "seeds": 3,
+    }
+    return {"name": "", "description": "", "tags": [], "blocks": [block]}
+
+
+OPTIONS = {"priority": 0, "requires": "cpu", "reuse": True, "shuffle": False}
+DEFAULT_COMPONENTS = {"partition": {"name": "iid"}, "local.optimizer": {"name": "sgd"}}
+
+
+@dataclass(frozen=True)
+class Change:
+    """`path` as it is written; `before` and `after` are the values that only one of the two has, in words."""
+
+    path: str
+    title: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    blocks = list(block_changes(blocks_of(before), blocks_of(after)))
+    options = [
+        Change(key, title(key), (value_text(old),), (value_text(new),))
+        for key, default in OPTIONS.items()
+        if (old := before.get(key, default)) != (new := after.get(key, default))
+    ]
+    return [*blocks, *options]
+
+
+def blocks_of(study: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    blocks = study.get("blocks")
+    return [each for each in blocks if isinstance(each, Mapping)] if isinstance(blocks, list) else []
+
+
+def block_changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Change]:
+    many = max(len(before), len(after)) > 1
+    for index in range(max(len(before), len(after))):
+        if index >= len(after):
+            yield Change(f"blocks.{index}", f"Block {index + 1}", ("removed",), ())
+        elif index >= len(before):
+            yield Change(f"blocks.{index}", f"Block {index + 1}", (), ("added",))
+        else:
+            yield from field_changes(before[index], after[index], index, many)
+
+
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any], index: int, many: bool) -> Iterator[Change]:
+    old, new = dict(fields_of(before)), dict(fields_of(after))
+    for path in dict.fromkeys([*old, *new]):
+        was, becomes = old.get(path, defaults().get(path, [])), new.get(path, defaults().get(path, []))
+        gone, come = only_in(was, becomes), only_in(becomes, was)
+        if gone or come:
+            name = f"Block {index + 1}: {title(path)}" if many else title(path)
+            yield Change(f"blocks.{index}.{path}", name, gone, come)
+
+
+@cache
+def defaults() -> dict[str, list[Any]]:
+    """What a field that is not given stands for."""
+    plain = {field["path"]: [field["default"]] for field in plain_fields()}
+    return {**plain, **{path: [value] for path, value in DEFAULT_COMPONENTS.items()}, "seeds": [0]}
+
+
+def only_in(values: list[Any], others: list[Any]) -> tuple[str, ...]:
+    """Numbers count by their value: 1 and 1.0 are the same run."""
+    known = {compared(each) for each in others}
+    return tuple(worded(each) for each in values if compared(each) not in known)
+
+
+def compared(value: Any) -> str:
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return json.dumps(whole, sort_keys=True)
+
+
+def fields_of(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """Each field with its values; a component with its parameters is one value."""
+    for key, value in block.items():
+        path = f"{prefix}{key}"
+        if path == "seeds" and type(value) is int:
+            yield path, list(range(value))
+        elif isinstance(value, Mapping) and path not in COMPONENTS:
+            yield from fields_of(value, f"{path}.")
+        else:
+            yield ("seeds" if path == "seed" else path), value if isinstance(value, list) else [value]
+
+
+def worded(value: Any) -> str:
+    if isinstance(value, Mapping):
+        parameters = [f"{key.replace('_', ' ')} {worded(each)}" for key, each in value.items() if key != "name"]
+        return " · ".join([str(value.get("name", "?")), *parameters])
+    return ", ".join(map(worded, value)) if isinstance(value, list) else value_text(value)

@@ -1,0 +1,148 @@
+"""A study while it is written, as form or as YAML: every problem, what it would launch, and the runs it would have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.conf import settings
+
+from experiments.labels.axes import axis_title, axis_values
+from experiments.models import User
+from experiments.studies.editor.clone import Change, differences
+from experiments.studies.editor.misfits import Misfits, misfits, notes
+from experiments.studies.editor.source import line_at, lines_of, rewritten, study_from_yaml, yaml_from_study
+from experiments.studies.services.definition import StudyDefinition, definition_plan, parse_definition
+from experiments.studies.services.launch import Plan, live_runs
+from workers.errors import TributaryError
+from workers.spec import PlannedRun, count_runs, expand
+from workers.spec.grid import block_problems
+
+
+@dataclass(frozen=True)
+class Draft:
+    study: dict[str, Any]
+    yaml: str
+    plan: Plan | None = None
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[int | None] = field(default_factory=list)
+    misfits: list[Misfits] = field(default_factory=list)
+    notes: list[dict[str, str]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the page asks: the study as data or as `text`; `written` is the text that the form started from."""
+
+    study: Mapping[str, Any] | None = None
+    text: str | None = None
+    written: str | None = None
+    like: Mapping[str, Any] | None = None
+    calibrate: bool = False
+
+
+def draft(owner: User, wish: Wish) -> Draft:
+    """Errors are part of the answer, because a draft is allowed to be wrong, or nameless."""
+    found, plan, errors = dict(wish.study or {}), None, []
+    try:
+        found = study_from_yaml(wish.text) if wish.text is not None else found
+        definition = parse_definition({"name": "", **found})
+        plan = definition_plan(owner=owner, definition=definition, calibrate=wish.calibrate)
+        errors = [asdict(problem) for problem in plan.missing]
+    except TributaryError as error:
+        errors = listed(error)
+    blocks = found["blocks"] if isinstance(found.get("blocks"), list) else []
+    text = text_of(wish, found)
+    return Draft(
+        study=found,
+        yaml=text,
+        plan=plan,
+        errors=with_lines(errors, text),
+        runs=[size(block) for block in blocks],
+        misfits=[misfits(block) for block in blocks],
+        notes=[notes(block) for block in blocks],
+        changes=differences(wish.like, found) if wish.like is not None else [],
+    )
+
+
+def text_of(wish: Wish, study: Mapping[str, Any]) -> str:
+    if wish.text is not None:
+        return wish.text
+    return rewritten(wish.written, study) if wish.written else yaml_from_study(study)
+
+
+def listed(error: TributaryError) -> list[dict[str, Any]]:
+    return [asdict(problem) for problem in error.errors] or [{"path": "", "message": error.detail}]
+
+
+def with_lines(errors: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """Each with the line of the YAML at which it stands, if it stands anywhere."""
+    lines = lines_of(text) if errors else {}
+    return [{**each, "line": line_at(lines, each["path"])} for each in errors]
+
+
+def size(block: Any) -> int | None:
+    """How many runs one block has; None where that cannot be said yet."""
+    return None if any(block_problems(block, "")) else count_runs(block)
+
+
+PAGE = 50
+
+
+@dataclass(frozen=True)
+class Row:
+    """One planned run; `run` and `state` where it exists already."""
+
+    number: int
+    values: tuple[str, ...]
+    seed: int
+    run: int | None
+    state: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    total: int
+    page: int
+    pages: int
+
+    @property
+    def first(self) -> int:
+        return (self.page - 1) * PAGE + 1
+
+    @property
+    def last(self) -> int:
+        return min(self.page * PAGE, self.total)
+
+
+def preview(definition: StudyDefinition, page: int) -> Preview:
+    runs = expand(definition.blocks, limit=settings.MAX_RUNS).runs
+    pages = -(-len(runs) // PAGE)
+    page = max(1, min(page, pages))
+    chosen = runs[(page - 1) * PAGE : page * PAGE]
+    axes = varying(runs)
+    existing = existing_runs(chosen) if definition.reuse else {}
+    rows = [
+        Row(
+            number=(page - 1) * PAGE + place,
+            values=tuple(words[run.cell].removeprefix(f"{axis_title(axis)} ") for axis, words in axes.items()),
+            seed=run.spec.seed,
+            run=existing.get(run.hash, (None, ""))[0],
+            state=existing.get(run.hash, (None, "new"))[1],
+        )
+        for place, run in enumerate(chosen, start=1)
+    ]
+    return Preview(tuple(map(axis_title, axes)), tuple(rows), len(runs), page, pages)
+
+
+def varying(runs: Sequence[PlannedRun]) -> dict[str, dict[str, str]]:
+    """Each axis with its value in words for every cell; seeds of a cell have the same."""
+    return axis_values({run.cell: run.spec.model_dump(mode="json") for run in runs})
+
+
+def existing_runs(runs: Sequence[PlannedRun]) -> dict[str, tuple[int | None, str]]:
+    return {run_hash: (pk, state) for run_hash, pk, state in live_runs(runs).values_list("hash", "pk", "state")}

@@ -1,0 +1,123 @@
+"""Every field of a block as plain data, derived from `RunSpec` and the catalog: what the form is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from experiments.labels.axes import COMPONENTS
+from workers.catalog import describe, load_catalog
+from workers.catalog.component import Dataset
+from workers.spec import RunSpec
+
+TITLES = {
+    "dataset": "Data set",
+    "local.optimizer": "Optimizer",
+    "local.epochs": "Local epochs",
+    "local.batch_size": "Batch size",
+    "cohort": "Clients per round",
+    "evaluation.on": "Evaluate on",
+    "evaluation.every": "Evaluate every",
+    "evaluation.clients": "Clients that evaluate",
+    "stop.target_accuracy": "Stop at accuracy",
+    "stop.patience": "Stop after no gain in",
+}
+BOUNDS = {
+    "minimum": "{:g} or more",
+    "exclusiveMinimum": "above {:g}",
+    "maximum": "at most {:,.10g}",
+    "exclusiveMaximum": "below {:g}",
+}
+KINDS = {"integer": "integer", "number": "number", "boolean": "boolean", "array": "list", "null": "reserved"}
+ALWAYS_SHOWN = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size")
+
+
+def editor_fields() -> list[dict[str, Any]]:
+    """Components first, then the numbers that every study sets, then the rest as RunSpec orders them."""
+    return [*(component_field(path) for path in COMPONENTS), *plain_fields()]
+
+
+@cache
+def plain_fields() -> list[dict[str, Any]]:
+    schema = RunSpec.model_json_schema()
+    plain = [field for field in leaves(schema, schema, "") if field["kind"] != "reserved"]
+    shown = sorted((each for each in plain if each["main"]), key=lambda each: ALWAYS_SHOWN.index(each["path"]))
+    return [*shown, *(each for each in plain if not each["main"])]
+
+
+def component_field(path: str) -> dict[str, Any]:
+    """The hint is asked for each time: a data set may have come meanwhile."""
+    of = COMPONENTS[path]
+    options = [{**option(each), "hint": hint(each)} for each in load_catalog().components[of].values()]
+    return {"path": path, "title": title(path), "kind": "component", "of": of, "main": True, "options": options}
+
+
+@cache
+def option(component: Any) -> dict[str, Any]:
+    described = describe(component)
+    properties = described.pop("schema")["properties"]
+    return {**described, "parameters": [leaf(properties[name], {}, name) for name in properties if name != "name"]}
+
+
+def hint(component: Any) -> str:
+    if not isinstance(component, Dataset):
+        return ""
+    defaults = component.Params(name=component.name)
+    facts = component.facts(defaults)
+    missing = component.available(defaults)
+    return missing or f"{facts.train:,} train · {facts.test:,} test · {facts.classes} classes"
+
+
+def leaves(schema: dict[str, Any], root: dict[str, Any], prefix: str) -> Iterator[dict[str, Any]]:
+    for name, inner in schema["properties"].items():
+        path = f"{prefix}{name}"
+        if path in COMPONENTS or path == "seed":
+            continue
+        target = resolved(inner, root)
+        if "properties" in target:
+            yield from leaves(target, root, f"{path}.")
+        else:
+            yield leaf(target, root, path)
+
+
+def resolved(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        found: dict[str, Any] = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+        return found
+    return schema
+
+
+def leaf(schema: dict[str, Any], root: dict[str, Any], path: str) -> dict[str, Any]:
+    """One value: a number, a choice, a switch or text. `nullable` fields may be left empty."""
+    kinds = schema.get("anyOf", [schema])
+    inner = next((each for each in kinds if each.get("type") != "null"), {"type": "null"})
+    return {
+        "path": path,
+        "title": title(path),
+        "description": schema.get("description", ""),
+        "kind": kind_of(inner),
+        "main": path in ALWAYS_SHOWN,
+        "nullable": len(kinds) > 1,
+        "default": schema.get("default"),
+        "options": inner.get("enum", []),
+        "range": range_text(inner),
+    }
+
+
+def kind_of(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return "choice"
+    return KINDS.get(schema.get("type", ""), "text")
+
+
+def range_text(schema: dict[str, Any]) -> str:
+    """The bounds in words, so that nobody has to guess them."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None and high < 2**31:
+        return f"{low:g} to {high:,.10g}"
+    return ", ".join(text.format(schema[bound]) for bound, text in BOUNDS.items() if schema.get(bound, 2**31) < 2**31)
+
+
+def title(path: str) -> str:
+    return TITLES.get(path, path.replace(".", " ").replace("_", " ").capitalize())

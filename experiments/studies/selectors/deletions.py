@@ -1,0 +1,64 @@
+"""What deleting a study would take away, and what stays because another study holds it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from django.db.models import Count, QuerySet
+
+from experiments.models import Membership, Round, Run, RunState, Study
+from experiments.studies.services.changes import only_held_by
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Another study, and how many of the runs it holds."""
+
+    study: Study
+    runs: int
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """`goes` counts runs by state, `rounds` are those stored of them; `stays` are runs that `holders` hold."""
+
+    goes: Counter[str] = field(default_factory=Counter)
+    rounds: int = 0
+    models: int = 0
+    stays: int = 0
+    holders: list[Holder] = field(default_factory=list)
+
+    @property
+    def runs(self) -> int:
+        return self.goes.total()
+
+    @property
+    def states(self) -> list[tuple[str, int]]:
+        return [(state, self.goes[state]) for state in RunState.values if self.goes[state]]
+
+
+def deletion_of(study: Study) -> Deletion:
+    going = only_held_by(study)
+    goes = Counter(dict(going.order_by().values_list("state").annotate(runs=Count("pk"))))
+    held = Membership.objects.filter(study=study).count()
+    return Deletion(
+        goes=goes,
+        rounds=Round.objects.filter(run__in=going).count(),
+        models=going.exclude(artifact="").count(),
+        stays=held - goes.total(),
+        holders=holders(study),
+    )
+
+
+def holders(study: Study) -> list[Holder]:
+    """The other studies that hold some of its runs, those with most of them first."""
+    shared: QuerySet[Run] = Run.objects.filter(studies=study)
+    counted = (
+        Study.objects.filter(memberships__run__in=shared)
+        .exclude(pk=study.pk)
+        .annotate(held=Count("memberships"))
+        .select_related("owner")
+        .order_by("-held", "pk")
+    )
+    return [Holder(each, each.held) for each in counted]

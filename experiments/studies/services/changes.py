@@ -1,0 +1,204 @@
+"""What a person does to a launched study. Only runs that no other study waits for are ever touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models.functions import Now
+
+from experiments.access.services.audit import audit_record
+from experiments.access.services.rights import require_manage
+from experiments.core.database import Lock, lock_in_transaction
+from experiments.core.errors import ConflictError, GoneError
+from experiments.core.json_values import plain_text
+from experiments.models import Membership, Run, RunState, Study, User
+from experiments.queue.services.retention import remove_run_folders
+from experiments.queue.services.runs import cancel_runs, live_equal, requeue_runs
+from experiments.queue.services.wake_up import ring_after_commit
+from experiments.results.live.notify import notify_states, notify_study
+from experiments.results.selectors.runs import first_line
+from experiments.studies.services.launch import clean_tags, field_problems
+from workers.errors import SpecError
+
+ENDED_BADLY = (RunState.FAILED, RunState.CANCELLED)
+UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+DELETED = "The study was deleted meanwhile."
+
+
+def study_cancel(*, study: Study, actor: User) -> Study:
+    """Queued runs are cancelled at once, running ones within seconds."""
+    require_manage(actor, study)
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        study_set(study, cancelled=True)
+        stopped = cancel_unwanted(Run.objects.filter(studies=study))
+        audit_record(actor=actor, action="study.cancel", subject=f"study {study.pk}", name=study.name, runs=stopped)
+        notify_study(study.pk, "cancelled")
+    return refreshed(study)
+
+
+def study_pause(*, study: Study, actor: User) -> Study:
+    """Queued runs are held back; running ones go on."""
+    require_manage(actor, study)
+    with transaction.atomic():
+        study_set(study, paused=True)
+        audit_record(actor=actor, action="study.pause", subject=f"study {study.pk}", name=study.name)
+        notify_study(study.pk, "paused")
+    return refreshed(study)
+
+
+def study_resume(*, study: Study, actor: User) -> Study:
+    require_manage(actor, study)
+    with transaction.atomic():
+        study_set(study, paused=False)
+        audit_record(actor=actor, action="study.resume", subject=f"study {study.pk}", name=study.name)
+        notify_study(study.pk, "resumed")
+        ring_after_commit()
+    return refreshed(study)
+
+
+def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
+    """Queues failed and cancelled runs again, each from its last checkpoint; returns how many.
+
+    With a `reason` only those that failed with this first line.
+    """
+    require_manage(actor, study)
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        study_set(study, cancelled=False)
+        ended = ended_badly(study, reason)
+        equal = live_equal([run for run in ended if run.shared])
+        replaced = {run: equal[run.hash] for run in ended if run.shared and run.hash in equal}
+        for run, live in replaced.items():
+            swap_member(study, run, live)
+        again = requeue_runs([run.pk for run in ended if run not in replaced])
+        again += want_again(Run.objects.filter(studies=study) if reason is None else replaced.values())
+        audit_record(actor=actor, action="study.retry", subject=f"study {study.pk}", name=study.name, runs=again)
+        notify_study(study.pk, "retried")
+        ring_after_commit()
+    return again
+
+
+def ended_badly(study: Study, reason: str | None) -> list[Run]:
+    ended = Run.objects.filter(studies=study, state__in=ENDED_BADLY).order_by("id")
+    if reason is None:
+        return list(ended)
+    return [run for run in ended.filter(state=RunState.FAILED) if first_line(run.reason) == reason]
+
+
+def want_again(runs: Iterable[Run] | Iterable[int]) -> int:
+    """Those that were asked to stop and have not yet."""
+    leaving = Run.objects.filter(pk__in=runs, state=RunState.RUNNING, cancel_requested=True)
+    wanted = ids(leaving)
+    leaving.update(cancel_requested=False)
+    notify_states(wanted)
+    return len(wanted)
+
+
+def swap_member(study: Study, old: Run, new: int) -> None:
+    """An equal run lives already: the study holds that one from now on."""
+    member = Membership.objects.filter(study=study, run=old)
+    place = member.values("position", "turn").get()
+    member.delete()
+    Membership.objects.get_or_create(study=study, run_id=new, defaults={**place, "reused": True})
+    delete_runs(ids(Run.objects.filter(pk=old.pk, memberships__isnull=True)))
+
+
+def study_update(
+    *,
+    study: Study,
+    actor: User,
+    name: str | None = None,
+    description: str | None = None,
+    tags: Iterable[str] | None = None,
+    priority: int | None = None,
+) -> Study:
+    require_manage(actor, study)
+    study.name = study.name if name is None else plain_text(name.strip())
+    study.description = study.description if description is None else plain_text(description)
+    study.tags = study.tags if tags is None else clean_tags(tags)
+    study.priority = study.priority if priority is None else priority
+    if problems := field_problems(name=study.name, tags=study.tags, priority=study.priority, requires=study.requires):
+        raise SpecError(problems)
+    with transaction.atomic():
+        study_set(study, name=study.name, description=study.description, tags=study.tags, priority=study.priority)
+        notify_study(study.pk, "edited")
+    return study
+
+
+def study_delete(*, study: Study, actor: User, expected: int | None = None) -> int:
+    """Deletes the study and the runs only it holds, whatever their state; returns how many runs went.
+
+    `expected` is what a person agreed to: where other runs would go by now, nothing is deleted.
+    """
+    require_manage(actor, study)
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        refreshed(study)
+        # Runs before memberships, as workers lock them: the other way round the two could wait for each other.
+        held = Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",))
+        rest = list(held.values_list("pk", flat=True))
+        gone = ids(only_held_by(study))
+        if expected is not None and len(gone) != expected:
+            raise ConflictError(f"Nothing was deleted: {len(gone)} runs would go by now, not {expected}. Look again.")
+        notify_study(study.pk, "deleted")
+        audit_record(actor=actor, action="study.delete", subject=f"study {study.pk}", name=study.name, runs=len(gone))
+        study.delete()
+        delete_runs(gone)
+        cancel_unwanted(Run.objects.filter(pk__in=rest))
+    return len(gone)
+
+
+def cancel_unwanted(runs: QuerySet[Run]) -> int:
+    """Those that only cancelled studies hold; returns how many."""
+    wanted = Membership.objects.filter(run=OuterRef("pk"), study__cancelled=False)
+    return cancel_runs(ids(runs.filter(state__in=UNFINISHED).exclude(Exists(wanted))))
+
+
+def only_held_by(study: Study) -> QuerySet[Run]:
+    others = Membership.objects.filter(run=OuterRef("pk")).exclude(study=study.pk)
+    return Run.objects.filter(studies=study).exclude(Exists(others))
+
+
+def delete_runs(gone: list[int]) -> None:
+    Run.objects.filter(pk__in=gone).delete()
+    transaction.on_commit(lambda: remove_run_folders(gone))
+
+
+def ids(runs: QuerySet[Run]) -> list[int]:
+    return list(runs.order_by(F("pk")).values_list("pk", flat=True))
+
+
+def study_set(study: Study, **fields: Any) -> None:
+    if not Study.objects.filter(pk=study.pk).update(**fields):
+        raise GoneError(DELETED)
+
+
+def refreshed(study: Study) -> Study:
+    try:
+        study.refresh_from_db()
+    except Study.DoesNotExist:
+        raise GoneError(DELETED) from None
+    return study
+
+
+def study_archive(*, study: Study, actor: User) -> Study:
+    """Archived twice, it keeps the first date."""
+    require_manage(actor, study)
+    with transaction.atomic():
+        if Study.objects.filter(pk=study.pk, archived=None).update(archived=Now()):
+            audit_record(actor=actor, action="study.archive", subject=f"study {study.pk}", name=study.name)
+            notify_study(study.pk, "archived")
+    return refreshed(study)
+
+
+def study_restore(*, study: Study, actor: User) -> Study:
+    require_manage(actor, study)
+    with transaction.atomic():
+        if Study.objects.filter(pk=study.pk, archived__isnull=False).update(archived=None):
+            audit_record(actor=actor, action="study.restore", subject=f"study {study.pk}", name=study.name)
+            notify_study(study.pk, "restored")
+    return refreshed(study)

@@ -1,0 +1,213 @@
+"""Launching: a list of blocks becomes a study and its runs, all of it or nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from experiments.access.services.audit import audit_record
+from experiments.access.services.rights import require_launch
+from experiments.core.database import Lock, lock_in_transaction
+from experiments.core.json_values import plain_text
+from experiments.datasets.selectors import missing_data
+from experiments.models import Device, Membership, Run, RunState, Study, User
+from experiments.queue.services.wake_up import ring_after_commit
+from experiments.results.live.notify import notify_states, notify_study
+from experiments.studies.services.estimates import (
+    Estimate,
+    calibrate_unknown,
+    cells_of,
+    speeds_for,
+    study_bytes,
+    study_estimate,
+)
+from workers.errors import Problem, SpecError
+from workers.spec import Grid, PlannedRun, expand
+
+Blocks = Sequence[Mapping[str, Any]]
+WAITING = (RunState.QUEUED, RunState.RUNNING)
+LIVE = (*WAITING, RunState.DONE)
+NAME_LENGTH, TAG_LENGTH, PRIORITIES = 200, 50, range(-100, 101)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a launch would do now, were the `missing` data here. `estimate` is of new runs, `bytes` of all."""
+
+    runs: int
+    cells: int
+    reused: int
+    bytes: int
+    estimate: Estimate
+    missing: tuple[Problem, ...] = ()
+
+
+def study_plan(
+    *, owner: User, blocks: Blocks, reuse: bool = True, requires: str = Device.CPU, calibrate: bool = False
+) -> Plan:
+    """With `calibrate`, a model of which nothing is known is tried out for some seconds."""
+    require_launch(owner)
+    grid = expand(blocks, limit=settings.MAX_RUNS)
+    existing = set(live_runs(grid.runs).values_list("hash", flat=True)) if reuse else set()
+    new = [run for run in grid.runs if run.hash not in existing]
+    require_room(owner, len(new))
+    return replace(plan_of(grid, new, requires, calibrate), missing=tuple(missing_data(blocks, grid)))
+
+
+def plan_of(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: bool) -> Plan:
+    cells, new_cells = cells_of(grid.runs), cells_of(new)
+    speeds = speeds_for(cells)
+    if calibrate and calibrate_unknown(new_cells, speeds):
+        speeds = speeds_for(cells)
+    return Plan(
+        runs=len(grid.runs),
+        cells=len(cells),
+        reused=len(grid.runs) - len(new),
+        bytes=study_bytes(cells=cells, speeds=speeds),
+        estimate=study_estimate(cells=new_cells, speeds=speeds, requires=requires),
+    )
+
+
+def require_room(owner: User, new: int) -> None:
+    """Nobody fills the queue alone, with however many studies."""
+    mine = Run.objects.filter(state__in=WAITING, studies__owner=owner, studies__cancelled=False)
+    waiting = mine.values("pk").distinct().count()
+    if waiting + new > settings.MAX_WAITING:
+        raise SpecError([Problem("blocks", too_many(new, waiting))])
+
+
+def too_many(new: int, waiting: int) -> str:
+    return (
+        f"{new:,} new runs and the {waiting:,} of yours that wait or run are more than the {settings.MAX_WAITING:,} "
+        "one person may have at once. Narrow an axis, or wait until some are done."
+    )
+
+
+def study_launch(
+    *,
+    owner: User,
+    name: str,
+    blocks: Blocks,
+    description: str = "",
+    tags: Iterable[str] = (),
+    priority: int = 0,
+    requires: str = Device.CPU,
+    reuse: bool = True,
+    shuffle: bool = False,
+    origin: str = "own",
+    source: str = "",
+    parent: Study | None = None,
+) -> Study:
+    require_launch(owner)
+    labels = clean_tags(tags)
+    grid = valid_grid(blocks, field_problems(name=name, tags=labels, priority=priority, requires=requires))
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        study = Study.objects.create(
+            owner=owner,
+            name=plain_text(name.strip()),
+            description=plain_text(description),
+            tags=labels,
+            blocks=list(blocks),
+            origin=origin,
+            priority=priority,
+            requires=requires,
+            source=plain_text(source),
+            parent=parent,
+        )
+        held = hold_live_runs(grid.runs) if reuse else {}
+        new = [planned for planned in grid.runs if planned.hash not in held]
+        require_room(owner, len(new))
+        made = make_runs(new, shared=reuse)
+        enrol(study, grid, held, made, shuffle)
+        notify_study(study.pk, "launched")
+        audit_record(
+            actor=owner, action="study.launch", subject=f"study {study.pk}", name=study.name, runs=len(grid.runs)
+        )
+        ring_after_commit(new=len(made))
+    return study
+
+
+def valid_grid(blocks: Blocks, problems: list[Problem]) -> Grid:
+    """The grid, or every problem of the blocks and of the other fields at once."""
+    try:
+        grid = expand(blocks, limit=settings.MAX_RUNS)
+    except SpecError as error:
+        raise SpecError([*problems, *error.errors]) from None
+    problems = [*problems, *missing_data(blocks, grid)]
+    if problems:
+        raise SpecError(problems)
+    return grid
+
+
+def field_problems(*, name: str, tags: Sequence[str], priority: int, requires: str) -> list[Problem]:
+    checks = [
+        (not name.strip(), "name", "A study needs a name."),
+        (len(name) > NAME_LENGTH, "name", f"At most {NAME_LENGTH} characters."),
+        (any(len(tag) > TAG_LENGTH for tag in tags), "tags", f"At most {TAG_LENGTH} characters a tag."),
+        (priority not in PRIORITIES, "priority", f"A whole number from {PRIORITIES[0]} to {PRIORITIES[-1]}."),
+        (requires not in Device.values, "requires", f"Choose one of {', '.join(Device.values)}."),
+    ]
+    return [Problem(path, message) for wrong, path, message in checks if wrong]
+
+
+def clean_tags(tags: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(plain_text(tag.strip()) for tag in tags if tag.strip()))
+
+
+def live_runs(planned: Iterable[PlannedRun]) -> Any:
+    return Run.objects.filter(hash__in=[each.hash for each in planned], shared=True, state__in=LIVE)
+
+
+def hold_live_runs(planned: Sequence[PlannedRun]) -> dict[str, int]:
+    """Runs that exist already, by hash. One on its way to being cancelled is wanted again."""
+    found = dict(live_runs(planned).select_for_update(of=("self",)).order_by("id").values_list("hash", "id"))
+    wanted_again = list(
+        Run.objects.filter(id__in=found.values(), cancel_requested=True).values_list("id", flat=True),
+    )
+    if wanted_again:
+        Run.objects.filter(id__in=wanted_again).update(cancel_requested=False)
+        notify_states(wanted_again)
+    return found
+
+
+def make_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int]:
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                hash=each.hash,
+                cell=each.cell,
+                spec=each.spec.model_dump(mode="json"),
+                seed=each.spec.seed,
+                rounds_total=each.spec.rounds,
+                shared=shared,
+            )
+            for each in planned
+        ],
+        batch_size=1000,
+    )
+    return {run.hash: run.pk for run in runs}
+
+
+def enrol(study: Study, grid: Grid, held: Mapping[str, int], made: Mapping[str, int], shuffle: bool) -> None:
+    turns = list(range(len(grid.runs)))
+    if shuffle:
+        random.Random(study.pk).shuffle(turns)
+    Membership.objects.bulk_create(
+        [
+            Membership(
+                study=study,
+                run_id=held.get(each.hash) or made[each.hash],
+                position=position,
+                turn=turns[position],
+                reused=each.hash in held,
+            )
+            for position, each in enumerate(grid.runs)
+        ],
+        batch_size=2000,
+    )

@@ -1,0 +1,85 @@
+"""Buttons: each calls one service, says what happened, and goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from experiments.models import Run, Study
+from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.studies.services.changes import (
+    study_archive,
+    study_cancel,
+    study_delete,
+    study_pause,
+    study_restore,
+    study_resume,
+    study_retry,
+)
+from experiments.web.requests import person, whole_number
+from workers.errors import TributaryError
+
+STUDY_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "cancel": (study_cancel, "Cancelled. What was measured so far is kept."),
+    "pause": (study_pause, "Paused: running runs go on, queued ones wait."),
+    "resume": (study_resume, "Resumed."),
+    "archive": (study_archive, "Archived: it is kept whole, and found under Archived."),
+    "restore": (study_restore, "Back among the studies."),
+    "retry": (study_retry, "Failed and cancelled runs are queued again."),
+    "delete": (study_delete, "Deleted."),
+}
+RUN_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "cancel": (run_cancel, "The run is being cancelled."),
+    "retry": (run_retry, "The run is queued again, from its last checkpoint."),
+}
+
+
+@require_POST
+def study_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
+    found = get_object_or_404(Study, pk=pk)
+    done = carry_out(request, STUDY_ACTIONS, action, study=found, **agreed(request, action))
+    return redirect("studies") if done and action == "delete" else back(request, "study", pk)
+
+
+def agreed(request: HttpRequest, action: str) -> dict[str, Any]:
+    """What else a button says: which failures to retry, and how many runs its reader agreed to delete."""
+    if action == "retry" and "reason" in request.POST:
+        return {"reason": request.POST["reason"]}
+    if action == "delete" and "expected" in request.POST:
+        return {"expected": whole_number(request.POST["expected"], 0)}
+    return {}
+
+
+@require_POST
+def run_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
+    found = get_object_or_404(Run, pk=pk)
+    carry_out(request, RUN_ACTIONS, action, run=found)
+    return back(request, "run", pk)
+
+
+def carry_out(
+    request: HttpRequest, known: dict[str, tuple[Callable[..., Any], str]], action: str, **subject: Any
+) -> bool:
+    if action not in known:
+        raise Http404
+    service, sentence = known[action]
+    try:
+        service(actor=person(request), **subject)
+    except TributaryError as error:
+        messages.error(request, error.detail)
+        return False
+    messages.success(request, sentence)
+    return True
+
+
+def back(request: HttpRequest, page: str, *where: int) -> HttpResponse:
+    """To the page the button was on, if that is one of ours."""
+    target = request.POST.get("next", "")
+    ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return redirect(target) if target and ours else redirect(page, *where)

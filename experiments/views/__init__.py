@@ -1,1 +1,0 @@
-"""Pages: views parse, call services and selectors, and render."""

@@ -1,0 +1,149 @@
+"""What a lab's own component must be, and how a fault of one is told."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from workers.catalog.component import (
+    Component,
+    Dataset,
+    DatasetFacts,
+    DatasetParameters,
+    Kind,
+    Model,
+    Optimizer,
+    Parameters,
+    Partition,
+    Strategy,
+)
+from workers.catalog.declaration import made
+from workers.catalog.plugins.guard import HeavyImportError
+
+BASES: dict[Kind, type[Component]] = {
+    "dataset": Dataset,
+    "model": Model,
+    "partition": Partition,
+    "strategy": Strategy,
+    "optimizer": Optimizer,
+}
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+PROBED_SHAPE, PROBED_CLASSES = (1, 28, 28), 10
+
+
+def checked(declared: type[Component], promised: Kind | None) -> Component:
+    """The component, with all that pages ask of every component asked once; raises whatever is wrong with it."""
+    check_kind(declared, promised)
+    check_texts(declared)
+    check_parameters(declared)
+    component = made(declared)
+    check_defaults(component)
+    if probe := PROBES.get(component.kind):
+        probe(component)
+    return component
+
+
+def check_kind(declared: type[Component], promised: Kind | None) -> None:
+    kind = getattr(declared, "kind", None)
+    if kind not in BASES or not issubclass(declared, BASES[kind]):
+        bases = ", ".join(base.__name__ for base in BASES.values())
+        raise PluginFaultError(f"{declared.__name__} is of no kind: derive it from one of {bases}.")
+    if promised not in (None, kind):
+        raise PluginFaultError(f"{declared.__name__} is a {kind}, but lies in a folder for each {promised}: move it.")
+
+
+def check_texts(declared: type[Component]) -> None:
+    for field in ("name", "label"):
+        value = getattr(declared, field, None)
+        if not isinstance(value, str) or not value.strip():
+            raise PluginFaultError(f'{declared.__name__} has no {field}: give it one, such as {field} = "...".')
+    if not NAME.fullmatch(declared.name):
+        raise PluginFaultError(f"The name {declared.name!r} may have small letters, digits, - and _ only.")
+    if not isinstance(declared.paper, str):
+        raise PluginFaultError(f"The paper of {declared.__name__} must be a text.")
+    if type(declared.version) is not int or declared.version < 1:
+        raise PluginFaultError(f"The version of {declared.__name__} must be a whole number from 1.")
+
+
+def check_parameters(declared: type[Component]) -> None:
+    base = DatasetParameters if issubclass(declared, Dataset) else Parameters
+    if not inspect.isclass(declared.Params) or not issubclass(declared.Params, base):
+        raise PluginFaultError(f"Params of {declared.__name__} must be a class derived from {base.__name__}.")
+
+
+def check_defaults(component: Component) -> None:
+    try:
+        component.Params().model_dump(mode="json")
+    except ValidationError as error:
+        fields = ", ".join(sorted({str(each["loc"][0]) for each in error.errors()}))
+        raise PluginFaultError(f"Every parameter needs a valid default; look at {fields}.") from None
+    component.Params.model_json_schema()
+
+
+def probe_dataset(component: Component) -> None:
+    """Data-set pages and the form ask these of all data sets at once."""
+    dataset = cast(Dataset, component)
+    for params in dataset.editions():
+        if not isinstance(dataset.facts(params), DatasetFacts):
+            raise PluginFaultError(f"facts() of {dataset.name} must return DatasetFacts.")
+        if not isinstance(dataset.checksum(params), str):
+            raise PluginFaultError(f"checksum() of {dataset.name} must return a text.")
+        dataset.available(params)
+
+
+def probe_model(component: Component) -> None:
+    model = cast(Model, component)
+    params = model.Params()
+    if model.refusal(PROBED_SHAPE, PROBED_CLASSES, params) is None:
+        model.parameter_count(PROBED_SHAPE, PROBED_CLASSES, params)
+
+
+PROBES: dict[Kind, Callable[[Component], Any]] = {"dataset": probe_dataset, "model": probe_model}
+
+
+@dataclass(frozen=True, order=True)
+class PluginProblem:
+    """Why something is not in the catalog; `place` is its file, folder or entry point, `message` says what to do."""
+
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+class PluginFaultError(Exception):
+    """A component that cannot be taken as it is declared; the text says what to change."""
+
+
+def told(error: BaseException) -> str:
+    """One line: what was raised, and in which line of which file."""
+    if isinstance(error, PluginFaultError):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return f"It is no valid Python: {error.msg}, line {error.lineno} of {Path(error.filename or '').name}."
+    if isinstance(error, HeavyImportError):
+        return (
+            f"It imports {error.name} at module level{place_of(error)}, which the web server must not load: "
+            "import it inside build(), or in a private file that build() imports."
+        )
+    words = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0].rstrip(".")
+    return f"{words}{place_of(error)}."
+
+
+def place_of(error: BaseException) -> str:
+    """Of the last line of the plugin's own: Python's import machinery and this package lie around it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_foreign(frame.filename)]
+    return f", line {frames[-1].lineno} of {Path(frames[-1].filename).name}" if frames else ""
+
+
+def is_foreign(filename: str) -> bool:
+    ours = Path(__file__).resolve().parents[2]
+    return not filename.startswith("<") and not Path(filename).is_relative_to(ours) and "/importlib/" not in filename

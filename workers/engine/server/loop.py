@@ -1,0 +1,246 @@
+"""The server's loop: configure, send, aggregate, evaluate, record. It speaks only Flower's public strategy methods,
+
+because `Strategy.start` cannot go on from a checkpoint. Which grid is behind it (in process, Ray) does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from flwr.app import ConfigRecord, Message, MetricRecord
+
+from workers.engine.data.federation import Federation
+from workers.engine.data.schedule import samples_seen
+from workers.engine.evaluation import Evaluated, Evaluator
+from workers.engine.messages.arrays import Tensors, bytes_of, record_of, tensors_of
+from workers.engine.messages.exchange import DROPPED_OUT
+from workers.engine.messages.message_keys import METRICS, SAMPLES, STEPS, TRAIN_LOSS
+from workers.engine.records import RoundRecord
+from workers.engine.server.method import Method
+from workers.engine.training.rule import ClientStore
+from workers.errors import TributaryError
+from workers.spec import RunSpec
+
+OnRound = Callable[[RoundRecord], None]
+ClientValues = dict[int, dict[str, float]]
+
+
+class RoundGrid(Protocol):
+    """What the loop needs of a Flower grid: rounds that can be set, and the clients behind nodes."""
+
+    round: int
+
+    def send_and_receive(self, messages: Sequence[Message], *, timeout: float | None = None) -> list[Message]: ...
+
+    def client(self, node: int) -> int: ...
+
+
+@dataclass
+class Progress:
+    """Where a run is: all that changes from round to round, apart from strategy and client state."""
+
+    model: Tensors
+    round: int = 0
+    history: list[RoundRecord] = field(default_factory=list)
+    confusion: np.ndarray | None = None
+
+
+@dataclass
+class Loop:
+    spec: RunSpec
+    federation: Federation
+    method: Method
+    grid: RoundGrid
+    evaluator: Evaluator
+    store: ClientStore
+    progress: Progress
+    on_round: OnRound | None = None
+    padded: bool = True
+
+    def begin(self, survey: Callable[[], tuple[Tensors, dict[str, float]]] | None = None) -> None:
+        """Round 0: the evaluation before training, after the method's survey of the clients if it wants one."""
+        times = [perf_counter()]
+        told: dict[str, float] = {}
+        if survey is not None:
+            self.progress.model, told = survey()
+        times.append(perf_counter())
+        found = self.shown(0, self.progress.model, tuple(self.evaluator.everyone) if survey else ())
+        times.append(perf_counter())
+        metrics = {
+            **found.metrics,
+            "bytes_down": 0.0,
+            "bytes_peer": 0.0,
+            **told,
+            "bytes_up": told.get("bytes_up", 0.0) + self.federation.shared_bytes,
+            "seconds": times[2] - times[0],
+            "seconds_evaluate": times[2] - times[1],
+        }
+        self.record(RoundRecord(0, metrics, (), found.clients))
+
+    @property
+    def finished(self) -> bool:
+        return self.progress.round >= self.spec.rounds or stops_early(self.spec, self.progress.history)
+
+    def advance(self) -> None:
+        """One round. Nothing of progress, strategy and clients changes unless its training is complete."""
+        number, server, old = self.progress.round + 1, self.method.server, self.progress.model
+        self.grid.round = number
+        times = [perf_counter()]
+        with self.store.unchanged_on_error():
+            requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
+            replies = self.grid.send_and_receive(requests)
+            refuse_broken(number, replies)
+        times.append(perf_counter())
+        arrays, reported = server.aggregate_train(number, replies)
+        model = old if arrays is None else tensors_of(arrays, device_of(old))
+        clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
+        if self.method.exchange is not None:
+            self.method.exchange(self.store, [client for client, values in clients.items() if "failed" not in values])
+        times.append(perf_counter())
+        cohort = tuple(clients)
+        found = self.evaluated(number, model, cohort)
+        times.append(perf_counter())
+        self.progress.model, self.progress.round = model, number
+        metrics = {
+            **found.metrics,
+            **train_metrics(clients),
+            **work_done(clients, self.spec, padded=self.padded, whole=self.method.rule.full_batch),
+            **traffic(requests, replies),
+            **seconds(times),
+        }
+        add_reported(metrics, reported or {})
+        self.record(RoundRecord(number, metrics, cohort, joined(clients, found.clients)))
+
+    def evaluated(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
+        if number % self.spec.evaluation.every and number != self.spec.rounds:
+            return Evaluated({}, {})
+        return self.shown(number, model, cohort)
+
+    def shown(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
+        if self.method.models is not None:
+            found = self.evaluator.personal(self.method.models(model).__getitem__, cohort)
+        elif self.method.personal and number:
+            found = self.evaluator.personal(lambda client: self.store.model(client, model), cohort)
+        else:
+            found = self.evaluator.evaluate(getattr(self.method.server, "virtual", None) or model, cohort)
+        if self.method.judge is not None and found.noted:
+            found.metrics.update(self.method.judge(number, found.noted))
+        self.progress.confusion = self.progress.confusion if found.confusion is None else found.confusion
+        return found
+
+    @property
+    def findings(self) -> dict[str, Any]:
+        told = getattr(self.method.server, "findings", None)
+        confusion = self.progress.confusion
+        return {
+            **({} if confusion is None else {"confusion": confusion.tolist()}),
+            **({self.spec.strategy.name: told} if told else {}),
+        }
+
+    def record(self, record: RoundRecord) -> None:
+        self.progress.history.append(record)
+        if self.on_round is not None:
+            self.on_round(record)
+
+
+def refuse_broken(number: int, replies: Sequence[Message]) -> None:
+    """A client that dropped out is part of the experiment; one that raised is a fault of ours or of a plugin."""
+    for reply in replies:
+        if reply.has_error() and DROPPED_OUT not in str(reply.error.reason):
+            raise TributaryError(f"Round {number} failed on a client:\n{reply.error.reason}")
+
+
+def device_of(model: Tensors) -> torch.device:
+    return next(iter(model.values())).device
+
+
+def client_values(reply: Message) -> dict[str, float]:
+    if reply.has_error():
+        return {"failed": 1.0}
+    values = reply.content[METRICS]
+    assert isinstance(values, MetricRecord)
+    return {
+        "samples": number_of(values, SAMPLES),
+        "steps": number_of(values, STEPS),
+        "train_loss": number_of(values, TRAIN_LOSS),
+    }
+
+
+def number_of(values: MetricRecord, name: str) -> float:
+    value = values[name]
+    return float("nan") if isinstance(value, list) else float(value)
+
+
+def joined(trained: ClientValues, evaluated: ClientValues) -> ClientValues:
+    everyone = [*trained, *(client for client in evaluated if client not in trained)]
+    return {client: {**trained.get(client, {}), **evaluated.get(client, {})} for client in everyone}
+
+
+def train_metrics(clients: ClientValues) -> dict[str, float]:
+    """The clients' losses weighted by samples; `failures` only where there were some."""
+    answered = [values for values in clients.values() if "failed" not in values]
+    result = {}
+    if total := sum(each["samples"] for each in answered):
+        result["train_loss"] = sum(each["train_loss"] * each["samples"] for each in answered) / total
+    if len(answered) < len(clients):
+        result["failures"] = float(len(clients) - len(answered))
+    return result
+
+
+def work_done(clients: ClientValues, spec: RunSpec, *, padded: bool, whole: bool = False) -> dict[str, float]:
+    """What the clients' training of a round comes to, all together; `whole`: each step went through all samples."""
+    size = spec.local.batch_size
+    done = [(int(each["samples"]), int(each["steps"])) for each in clients.values() if "failed" not in each]
+    seen = [own if whole else samples_seen(own, steps, size, padded=padded) for own, steps in done]
+    return {"local_steps": float(sum(steps for _, steps in done)), "samples_seen": float(sum(seen))}
+
+
+def traffic(requests: Sequence[Message], replies: Sequence[Message]) -> dict[str, float]:
+    """Requests share their content, so it is measured once; a client that failed got its request all the same."""
+    sizes = {id(request.content): 0 for request in requests}
+    for request in requests:
+        sizes[id(request.content)] = sizes[id(request.content)] or bytes_of(request.content)
+    return {
+        "bytes_up": float(sum(bytes_of(reply.content) for reply in replies if not reply.has_error())),
+        "bytes_down": float(sum(sizes[id(request.content)] for request in requests)),
+        "bytes_peer": 0.0,
+    }
+
+
+def add_reported(metrics: dict[str, float], reported: Mapping[str, object]) -> None:
+    """A strategy's own metrics have a dot in their name; its bytes add to those of the messages."""
+    for name, value in reported.items():
+        if isinstance(value, int | float) and (name.startswith("bytes_") or "." in name):
+            metrics[name] = metrics[name] + value if name.startswith("bytes_") else float(value)
+
+
+def seconds(times: Sequence[float]) -> dict[str, float]:
+    train, aggregate, evaluate = (later - earlier for earlier, later in pairwise(times))
+    return {
+        "seconds": times[-1] - times[0],
+        "seconds_train": train,
+        "seconds_aggregate": aggregate,
+        "seconds_evaluate": evaluate,
+    }
+
+
+def stops_early(spec: RunSpec, history: Sequence[RoundRecord]) -> bool:
+    """The target is reached, or the loss has not improved for `patience` evaluations (NaN is no improvement)."""
+    if not history:
+        return False
+    target, patience = spec.stop.target_accuracy, spec.stop.patience
+    if target is not None and history[-1].round and history[-1].metrics.get("accuracy", 0.0) >= target:
+        return True
+    if patience is None:
+        return False
+    losses = [record.metrics["loss"] for record in history if "loss" in record.metrics]
+    best, since = float("inf"), 0
+    for loss in losses:
+        best, since = (loss, 0) if loss < best else (best, since + 1)
+    return since >= patience

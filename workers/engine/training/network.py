@@ -1,0 +1,150 @@
+"""A model as the engine sees it: named parameters and buffers, and a forward pass for one client or a whole stack."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.func import functional_call, vmap
+from torch.nn import functional as F  # noqa: N812
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from workers.catalog import load_catalog
+from workers.engine.messages.arrays import Tensors
+from workers.engine.training.chain import chain_gradients, chain_of
+from workers.engine.training.dropout import with_keyed_dropout
+from workers.streams import stream
+
+if TYPE_CHECKING:
+    from workers.spec import RunSpec
+
+Gradients = tuple[torch.Tensor, list[torch.Tensor]]
+
+
+class Network:
+    """The module (a template: its own values are never trained) and what it is made of."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.keys = with_keyed_dropout(module)
+        pool_before_relu(module)
+        self.module = module.train()
+        self.parameters = [name for name, _ in module.named_parameters()]
+        self.buffers = [name for name, _ in module.named_buffers() if name not in self.keys]
+        self.has_batch_statistics = any(isinstance(each, _BatchNorm) for each in module.modules())
+        self.stacked: Callable[..., torch.Tensor] = vmap(self.call, in_dims=(0, 0, 0))
+        self.chain = chain_of(module)
+        self.channels_last = takes_channels_last(module)
+
+    def call(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = functional_call(self.module, (params, buffers), (x,))
+        return result
+
+    def scores(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
+        """Logits [clients, samples, classes] of a stack in evaluation mode: running statistics, no dropout."""
+        self.module.eval()
+        try:
+            return self.stacked(
+                {name: model[name] for name in self.parameters}, {name: model[name] for name in self.buffers}, x
+            )
+        finally:
+            self.module.train()
+
+    def initial(self) -> Tensors:
+        found = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
+        return {name: found[name].detach().clone() for name in [*self.parameters, *self.buffers]}
+
+    def twin(self) -> Network:
+        """For another thread: a functional call swaps values inside the module while it runs."""
+        return Network(copy.deepcopy(self.module))
+
+    def with_keys(self, buffers: Tensors, keys: torch.Tensor) -> Tensors:
+        return {**buffers, **dict.fromkeys(self.keys, keys)} if self.keys else buffers
+
+
+def pool_before_relu(module: nn.Module) -> None:
+    """max(relu(x)) is relu(max(x)), value and gradient, to the bit: after pooling there is a quarter of the work."""
+    for sequence in [each for each in module.modules() if type(each) is nn.Sequential]:
+        for at, (first, second) in enumerate(pairwise(list(sequence))):
+            if type(first) is nn.ReLU and type(second) is nn.MaxPool2d:
+                sequence[at], sequence[at + 1] = second, first
+
+
+def make_network(spec: RunSpec, device: torch.device) -> Network:
+    """Built in float32 from the `init` stream, then brought to the precision of the run."""
+    catalog = load_catalog()
+    classes = catalog.strategies[spec.strategy.name].model_classes(spec)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(stream(spec.seed, "init").integers(2**63)))
+        module = catalog.models[spec.model.name].build(spec.dataset_facts.shape, classes, spec.model)
+    return Network(module.to(device=device, dtype=dtype_of(spec)))
+
+
+def dtype_of(spec: RunSpec) -> torch.dtype:
+    return torch.float64 if spec.precision == "float64" else torch.float32
+
+
+def stacked_gradients(
+    network: Network,
+    params: Sequence[torch.Tensor],
+    buffers: Tensors,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    weights: torch.Tensor | None,
+) -> Gradients:
+    """Losses [clients] and gradients [clients, ...] of a stack: one vmapped forward pass, one backward pass.
+
+    The clients' losses are summed: no client's loss depends on another's parameters. Plain chains of linear layers
+    have a backward pass of their own, without the bookkeeping that costs more than they do.
+    """
+    if network.chain is not None:
+        return chain_gradients(network.chain, list(params), x, y, weights)
+    leaves = [param.detach().requires_grad_() for param in params]
+    logits = network.stacked(dict(zip(network.parameters, leaves, strict=True)), buffers, x)
+    each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
+    losses = each.mean(1) if weights is None else (each * weights).sum(1)
+    return losses.detach(), list(torch.autograd.grad(losses.sum(), leaves))
+
+
+def takes_channels_last(module: nn.Module) -> bool:
+    """Whether every convolution is of a kind that is sound with the channel last in memory, and faster.
+
+    Others are not: with torch 2.13.0 on this project's machines a 1 x 1 convolution to 4 channels corrupts memory.
+    """
+    layers = [each for each in module.modules() if isinstance(each, nn.modules.conv._ConvNd)]
+    return bool(layers) and all(
+        isinstance(layer, nn.Conv2d)
+        and layer.groups == 1
+        and layer.kernel_size in ((3, 3), (5, 5))
+        and layer.stride == (1, 1)
+        and (layer.in_channels in (1, 3) or layer.in_channels % 16 == 0)
+        and layer.out_channels % 16 == 0
+        for layer in layers
+    )
+
+
+def laid_out(network: Network, x: torch.Tensor) -> torch.Tensor:
+    """Pictures with the channel last in memory, where that is faster: on the CPU, in single precision."""
+    if network.channels_last and x.dtype == torch.float32 and x.device.type == "cpu":
+        return x.contiguous(memory_format=torch.channels_last)
+    return x
+
+
+def single_gradients(
+    network: Network,
+    params: Sequence[torch.Tensor],
+    buffers: Tensors,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    weights: torch.Tensor | None,
+) -> Gradients:
+    """The same for a stack of one, as plain PyTorch would compute it: the reference."""
+    assert weights is None
+    leaves = [param[0].detach().requires_grad_() for param in params]
+    own = {name: buffer[0] for name, buffer in buffers.items()}
+    logits = network.call(dict(zip(network.parameters, leaves, strict=True)), own, laid_out(network, x[0]))
+    loss = F.cross_entropy(logits, y[0])
+    return loss.detach()[None], [gradient[None] for gradient in torch.autograd.grad(loss, leaves)]

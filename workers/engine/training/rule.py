@@ -1,0 +1,149 @@
+"""Local rules: what a strategy changes on the client, as an object that acts on tensors stacked over clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from workers.engine.data.schedule import Rows
+from workers.engine.messages.arrays import Tensors
+from workers.engine.training.optimizer import StackedOptimizer
+
+CLIENT_PREFIX = "client/"
+Part = Literal["train", "validation"]
+
+
+class ClientStore:
+    """What each client keeps between rounds: named tensors by client. Only clients that kept something take memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Tensors] = {}
+
+    def read(self, clients: Iterable[int], name: str, default: torch.Tensor) -> torch.Tensor:
+        """That value of each client, stacked; `default` for a client that has none yet."""
+        return torch.stack([self.kept.get(client, {}).get(name, default) for client in clients])
+
+    def write(self, clients: Iterable[int], name: str, values: torch.Tensor) -> None:
+        for client, value in zip(clients, values, strict=True):
+            self.kept.setdefault(client, {})[name] = value.clone()
+
+    def model(self, client: int, default: Tensors) -> Tensors:
+        kept = self.kept.get(client, {})
+        return {name: kept.get(name, value) for name, value in default.items()}
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """A round that breaks off leaves no trace, although some of its clients had finished."""
+        before = {client: dict(tensors) for client, tensors in self.kept.items()}
+        try:
+            yield
+        except BaseException:
+            self.kept = before
+            raise
+
+    def forget(self, clients: Iterable[int]) -> None:
+        for client in clients:
+            self.kept.pop(client, None)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            f"{CLIENT_PREFIX}{client}/{name}": tensor.cpu().numpy()
+            for client, tensors in sorted(self.kept.items())
+            for name, tensor in tensors.items()
+        }
+
+    def load(self, arrays: Mapping[str, np.ndarray], device: torch.device) -> None:
+        for path, array in arrays.items():
+            if path.startswith(CLIENT_PREFIX):
+                client, _, name = path.removeprefix(CLIENT_PREFIX).partition("/")
+                self.kept.setdefault(int(client), {})[name] = torch.from_numpy(np.array(array)).to(device)
+
+
+@dataclass
+class LocalWork:
+    """Some clients in the middle of a round; row i of every stack belongs to `clients[i]`.
+
+    `anchor` is the server's model (`was_sent`: the clients really got it now); where messages name models by task it
+    is empty, and row i is the model `tasks[i]` of its client. `params` and `buffers` are the clients' own, updated in
+    place. `received` has further records of the server by name. `full_gradient` computes each client's gradient at the
+    anchor over all its samples; `mean_loss` the loss of each row of a stacked model on that part of its client's
+    samples, and how many these are. `rule` is free for the local rule.
+    """
+
+    round: int
+    clients: list[int]
+    tasks: list[str | None]
+    samples: list[int]
+    steps: torch.Tensor
+    anchor: Tensors
+    params: Tensors
+    buffers: Tensors
+    received: Mapping[str, Tensors]
+    config: Mapping[str, Any]
+    store: ClientStore
+    optimizer: StackedOptimizer
+    was_sent: bool
+    full_gradient: Callable[[], Tensors]
+    mean_loss: Callable[[Part, Tensors], tuple[torch.Tensor, torch.Tensor]]
+    dropout_keys: torch.Tensor
+    rule: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LocalStep:
+    """One step of some rows: their parameters and gradients, as views or copies of those rows only."""
+
+    step: int
+    rows: Rows
+    params: Tensors
+    grads: Tensors
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a rule adds to the replies: stacked arrays by record name, and numbers per client by metric name."""
+
+    arrays: Mapping[str, Tensors] = field(default_factory=dict)
+    metrics: Mapping[str, list[float]] = field(default_factory=dict)
+
+
+class LocalRule:
+    """Plain local training. A strategy overrides what differs; state between rounds goes into `work.store`."""
+
+    changes_gradients: bool = False
+    changes_steps: bool = False
+    full_batch: bool = False
+    """One step along the gradient over all samples of a client, in place of epochs of batches."""
+
+    @property
+    def changes_labels(self) -> bool:
+        return type(self).targets is not LocalRule.targets
+
+    def start(self, work: LocalWork) -> None:
+        """Before the first step; may change `work.params` in place."""
+
+    def targets(self, work: LocalWork, rows: Rows, labels: torch.Tensor) -> torch.Tensor:
+        """The labels these rows learn."""
+        return labels
+
+    def gradient(self, work: LocalWork, step: LocalStep) -> None:
+        """Changes `step.grads` in place. Called only where `changes_gradients`."""
+
+    def stepped(self, work: LocalWork, step: LocalStep) -> None:
+        """Changes `step.params` in place, after the optimizer's step. Called only where `changes_steps`.
+
+        `step.grads` is then what the optimizer left of it.
+        """
+
+    def finish(self, work: LocalWork) -> Contribution:
+        """After the last step. The model itself is sent by the engine under `reply_name`."""
+        return Contribution()
+
+    def reply_name(self, work: LocalWork) -> str | None:
+        """Record that carries the client's model; `observed` is seen but not counted; None sends no model."""
+        return "arrays"

@@ -1,0 +1,284 @@
+"""Local training of a stack of clients, step by step: gradients, local rule, optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from workers.engine.data.federation import ClientData
+from workers.engine.data.schedule import Batch, Schedule
+from workers.engine.messages.arrays import Tensors
+from workers.engine.training.chain import Descent, chain_descend
+from workers.engine.training.dropout import step_offset
+from workers.engine.training.losses import mean_losses
+from workers.engine.training.network import Gradients, Network, stacked_gradients
+from workers.engine.training.optimizer import StackedOptimizer, State
+from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part
+from workers.errors import StopRequested
+from workers.spec import RunSpec
+from workers.streams import client_keys
+
+GradientFunction = Callable[
+    [Network, Sequence[torch.Tensor], Tensors, torch.Tensor, torch.Tensor, torch.Tensor | None], Gradients
+]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """All clients' data, once, on the device; a client is an index vector."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+
+    def take(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        flat = index.reshape(-1)
+        x, y = self.x.index_select(0, flat), self.y.index_select(0, flat)
+        return x.view(*index.shape, *self.x.shape[1:]), y.view(index.shape)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What some clients are asked to do in a round. `parts` has the stragglers among them.
+
+    All train `anchor`; or, where `models` has models by task, a client is listed once for each task it has.
+    """
+
+    round: int
+    clients: Sequence[ClientData]
+    anchor: Tensors
+    was_sent: bool = True
+    received: Mapping[str, Tensors] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[int, float] = field(default_factory=dict)
+    models: Mapping[str | None, Tensors] = field(default_factory=dict)
+
+    def stacked(self, name: str, clients: Sequence[ClientData]) -> torch.Tensor:
+        """A row for each client, its own to change."""
+        if not self.models:
+            return repeated(self.anchor[name], len(clients))
+        return torch.stack([self.models[client.task][name] for client in clients])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stack of clients answers; row i belongs to `clients[i]`, and is its model `tasks[i]`."""
+
+    clients: list[int]
+    tasks: list[str | None]
+    samples: list[int]
+    steps: list[int]
+    losses: list[float]
+    model: Tensors
+    reply_name: str | None
+    contribution: Contribution
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Trains stacks: `gradients` decides whether they are computed together or one at a time."""
+
+    spec: RunSpec
+    network: Network
+    samples: Samples
+    optimizer: StackedOptimizer
+    rule: LocalRule
+    store: ClientStore
+    gradients: GradientFunction
+    padded: bool
+    stop: Callable[[], bool] | None = None
+    most_steps: int | None = None
+
+    def train(self, assignment: Assignment) -> Outcome:
+        schedule = self.schedule(assignment)
+        work = self.start(assignment, schedule)
+        self.rule.start(work)
+        losses = self.run(work, schedule)
+        return Outcome(
+            work.clients,
+            work.tasks,
+            work.samples,
+            work.steps.tolist(),
+            (losses / work.steps.clamp(min=1)).tolist(),
+            {**work.params, **work.buffers},
+            self.rule.reply_name(work),
+            self.rule.finish(work),
+        )
+
+    def schedule(self, assignment: Assignment) -> Schedule:
+        return Schedule(
+            [client.train for client in assignment.clients],
+            self.keys("batches", assignment.clients, assignment.round),
+            epochs=self.spec.local.epochs,
+            batch_size=self.spec.local.batch_size,
+            parts=[assignment.parts.get(client.index) for client in assignment.clients],
+            padded=self.padded,
+            device=self.samples.x.device,
+            dtype=self.samples.x.dtype,
+        )
+
+    def keys(self, purpose: Any, clients: Sequence[ClientData], number: int) -> np.ndarray:
+        return client_keys(self.spec.seed, purpose, np.array([client.key for client in clients]), number)
+
+    def start(self, assignment: Assignment, schedule: Schedule) -> LocalWork:
+        clients = [assignment.clients[row] for row in schedule.by_steps]
+
+        def stacked(names: Sequence[str]) -> Tensors:
+            return {name: assignment.stacked(name, clients) for name in names}
+
+        work = LocalWork(
+            round=assignment.round,
+            clients=[client.index for client in clients],
+            tasks=[client.task for client in clients],
+            samples=[len(client.train) for client in clients],
+            steps=torch.from_numpy(schedule.steps[schedule.by_steps]),
+            anchor=assignment.anchor,
+            params=stacked(self.network.parameters),
+            buffers=stacked(self.network.buffers),
+            received=assignment.received,
+            config=assignment.config,
+            store=self.store,
+            optimizer=self.optimizer,
+            was_sent=assignment.was_sent,
+            full_gradient=lambda: self.full_gradient(work, schedule),
+            mean_loss=lambda part, model: self.mean_loss(work, clients, part, model),
+            dropout_keys=self.dropout_keys(clients, assignment.round),
+        )
+        return work
+
+    def dropout_keys(self, clients: Sequence[ClientData], number: int) -> torch.Tensor:
+        keys = self.keys("dropout", clients, number).view(np.int64)
+        return torch.from_numpy(keys).to(self.samples.x.device)
+
+    def run(self, work: LocalWork, schedule: Schedule) -> torch.Tensor:
+        """All steps; returns the sum of each client's losses over its steps."""
+        params = list(work.params.values())
+        state = self.optimizer.new_state(params)
+        if self.rule.full_batch:
+            return self.full_batch_step(work, params, state, schedule).cpu()
+        losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
+        for batch in self.paced(work, schedule.batches()):
+            found = self.step(work, params, state, batch)
+            if len(found) == len(losses):
+                losses += found
+            else:
+                losses[batch.rows] += found
+        return losses.cpu()
+
+    def paced(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches that are wanted, asking before each whether to stop."""
+        for batch in batches:
+            if self.most_steps is not None and batch.step >= self.most_steps:
+                break
+            if self.stop is not None and self.stop():
+                raise StopRequested(f"Stopped in round {work.round}, at local step {batch.step + 1}.")
+            yield batch
+
+    def full_gradient(self, work: LocalWork, schedule: Schedule) -> Tensors:
+        """Each client's gradient at the anchor over all its samples; batch statistics stay as they are."""
+        at = [repeated(work.anchor[name], len(work.clients)) for name in self.network.parameters]
+        scratch = {name: buffer.clone() for name, buffer in work.buffers.items()}
+        _, grads = self.whole_pass(work, schedule, at, scratch)
+        return dict(zip(self.network.parameters, grads, strict=True))
+
+    def full_batch_step(
+        self, work: LocalWork, params: list[torch.Tensor], state: State, schedule: Schedule
+    ) -> torch.Tensor:
+        losses, grads = self.whole_pass(work, schedule, params, work.buffers)
+        self.optimizer.update(params, grads, state, 1)
+        work.steps = work.steps.clamp(max=1)
+        return losses
+
+    def whole_pass(
+        self, work: LocalWork, schedule: Schedule, at: list[torch.Tensor], buffers: Tensors
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Losses and gradients there over all samples of each client, batch after batch; `buffers` see every batch."""
+        total = [torch.zeros_like(param) for param in at]
+        sizes = torch.tensor(work.samples, dtype=self.samples.x.dtype, device=self.samples.x.device)
+        sums = torch.zeros_like(sizes)
+        for batch in self.paced(work, schedule.first_epoch()):
+            rows = batch.rows
+            own = {name: buffer[rows] for name, buffer in buffers.items()}
+            keyed = self.network.with_keys(own, work.dropout_keys[rows] + step_offset(-1 - batch.step))
+            x, y = self.samples.take(batch.index)
+            y = self.rule.targets(work, rows, y)
+            losses, grads = self.gradients(self.network, [param[rows] for param in at], keyed, x, y, batch.weights)
+            shares = batch.counts.to(sizes) / sizes[rows]
+            sums[rows] += losses * shares
+            for sum_, gradient in zip(total, grads, strict=True):
+                sum_[rows] += gradient * shares.view(-1, *[1] * (gradient.ndim - 1))
+            if not isinstance(rows, slice):
+                put_back(list(buffers.values()), list(own.values()), rows)
+        return sums, total
+
+    def mean_loss(
+        self, work: LocalWork, clients: Sequence[ClientData], part: Part, model: Tensors
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        def take(rows: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            x, y = self.samples.take(index)
+            return x, self.rule.targets(work, rows, y)
+
+        parts = [client.train if part == "train" else client.validation for client in clients]
+        return mean_losses(self.network, model, parts, take, self.spec.local.batch_size)
+
+    def step(self, work: LocalWork, params: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
+        """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
+        rows, own, moments = batch.rows, params, state
+        if len(batch.index) < len(work.clients):
+            own = [param[rows] for param in params]
+            moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
+        if self.descent is None:
+            losses = self.optimized(work, own, moments, batch)
+        else:
+            chain, velocity, samples = self.network.chain or [], moments.get("momentum", []), self.samples
+            given = (samples.x, samples.y)
+            losses = chain_descend(chain, own, velocity, given, batch.index, batch.weights, self.descent)
+        if not isinstance(rows, slice):
+            put_back(params, own, rows)
+            for slot, tensors in state.items():
+                put_back(tensors, moments[slot], rows)
+        return losses
+
+    @cached_property
+    def descent(self) -> Descent | None:
+        """Where gradient and step can be one: nothing looks at either in between, and labels are the samples' own."""
+        watched = self.rule.changes_gradients or self.rule.changes_steps or self.rule.changes_labels
+        stacked = self.gradients is stacked_gradients and self.network.chain is not None
+        return self.optimizer.descent if stacked and not watched else None
+
+    def optimized(self, work: LocalWork, own: list[torch.Tensor], moments: State, batch: Batch) -> torch.Tensor:
+        rows = batch.rows
+        x, y = self.samples.take(batch.index)
+        y = self.rule.targets(work, rows, y)
+        buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
+        keyed = buffers
+        if self.network.keys:
+            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + step_offset(batch.step))
+        losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)
+        if self.rule.changes_gradients:
+            self.rule.gradient(work, self.named(batch, own, grads))
+        self.optimizer.update(own, grads, moments, batch.step + 1)
+        if self.rule.changes_steps:
+            self.rule.stepped(work, self.named(batch, own, grads))
+        if not isinstance(rows, slice):
+            put_back(list(work.buffers.values()), list(buffers.values()), rows)
+        return losses
+
+    def named(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:
+        names = self.network.parameters
+        return LocalStep(
+            batch.step, batch.rows, dict(zip(names, params, strict=True)), dict(zip(names, grads, strict=True))
+        )
+
+
+def repeated(tensor: torch.Tensor, times: int) -> torch.Tensor:
+    return tensor.expand(times, *tensor.shape).clone()
+
+
+def put_back(stacks: list[torch.Tensor], values: list[torch.Tensor], rows: torch.Tensor) -> None:
+    for stack, value in zip(stacks, values, strict=True):
+        stack[rows] = value

@@ -1,0 +1,67 @@
+"""Small convolutional networks."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from workers.models._families import ConvNet
+
+
+class Cnn64(ConvNet):
+    """Convolutions 3 x 3 without padding to 32 and 64 channels, each pooled, and a dense layer of 64.
+
+    167,562 parameters on CIFAR-10. The small CNN of the engine's benchmarks.
+    """
+
+    name = "cnn-32-64-64"
+    label = "CNN 32-64-64"
+    channels: ClassVar[tuple[int, ...]] = (32, 64)
+    kernel: ClassVar[int] = 3
+    padding: ClassVar[int] = 0
+    hidden: ClassVar[tuple[int, ...]] = (64,)
+
+
+class Cnn100(ConvNet):
+    """Convolutions 3 x 3 without padding to 32 and 64 channels, each pooled, and a dense layer of 100.
+
+    179,926 parameters on MNIST, 250,902 on CIFAR-10, 185,178 on FEMNIST.
+    """
+
+    name = "cnn-32-64-100"
+    label = "CNN 32-64-100"
+    paper = "Bozorgzad: Smart swapping based on model similarity, Isfahan University of Technology, 2024"
+    channels: ClassVar[tuple[int, ...]] = (32, 64)
+    kernel: ClassVar[int] = 3
+    padding: ClassVar[int] = 0
+    hidden: ClassVar[tuple[int, ...]] = (100,)
+
+
+class Cnn512(ConvNet):
+    """Convolutions 3 x 3 with padding to 32 and 64 channels, each pooled, and a dense layer of 512.
+
+    1,656,766 parameters on FEMNIST. Activation, normalisation and dropout are the study's future work; the defaults
+    are the study's model.
+    """
+
+    name = "cnn-32-64-512"
+    label = "CNN 32-64-512"
+    paper = "Iaisy: Hybrid between federated and centralised learning, University of Bologna, 2024"
+    channels: ClassVar[tuple[int, ...]] = (32, 64)
+    kernel: ClassVar[int] = 3
+    padding: ClassVar[int] = 1
+    hidden: ClassVar[tuple[int, ...]] = (512,)
+
+
+class LeNet(ConvNet):
+    """LeNet-5 with ReLU and max pooling: convolutions 5 x 5 to 6 and 16 channels, dense layers of 120 and 84.
+
+    44,426 parameters on MNIST, 62,006 on CIFAR-10, 69,656 on CIFAR-100.
+    """
+
+    name = "lenet"
+    label = "LeNet"
+    paper = "LeCun et al.: Gradient-Based Learning Applied to Document Recognition, Proceedings of the IEEE, 1998"
+    channels: ClassVar[tuple[int, ...]] = (6, 16)
+    kernel: ClassVar[int] = 5
+    padding: ClassVar[int] = 0
+    hidden: ClassVar[tuple[int, ...]] = (120, 84)

@@ -1,0 +1,43 @@
+"""What federated strategies are measured against: all data in one place, and nobody sharing anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workers.catalog.component import Strategy
+
+if TYPE_CHECKING:
+    from workers.engine.server.method import Method, MethodContext
+
+
+class Centralised(Strategy):
+    """Reference: all clients' training data in one place, trained there with the local settings; a round is one visit.
+
+    Differs from FedAvg in having one client that holds everything; no bytes are counted.
+    """
+
+    name = "centralised"
+    label = "Centralised"
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.server.method import Method
+        from workers.strategies._local_models import ObservedModel, Pooled
+
+        return Method(Pooled(context), ObservedModel(), pooled=True)
+
+
+class LocalOnly(Strategy):
+    """Reference: no aggregation; every client trains its own model, from the common start, on its own data.
+
+    Each client is evaluated with its own model: on its held-out part, or on the server's test set, where the metrics
+    are the means over the clients. No bytes are counted.
+    """
+
+    name = "local-only"
+    label = "Local only"
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.server.method import Method
+        from workers.strategies._local_models import Alone, OwnModel
+
+        return Method(Alone(context), OwnModel(), personal=True)
