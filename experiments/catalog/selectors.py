@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from experiments.models import Worker
-from experiments.queue.services.workers import living
+from experiments.queue.selectors.workers import living
 from workers.catalog import Catalog, load_catalog
 
 HERE = "web server"

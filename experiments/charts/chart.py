@@ -11,14 +11,6 @@ from typing import Any
 
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Fact:
-    name: str
-    value: str
-    note: str = ""
-
-
 RISKY = ("=", "+", "-", "@", "\t", "\n")
 
 

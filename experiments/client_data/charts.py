@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.charts.chart import Fact
+from experiments.labels.specs import Fact
 from workers.client_data.description import DRAWN, EVERY_PAIR, Portrait
 
 BUBBLES = 60

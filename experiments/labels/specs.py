@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import yaml
 from pydantic import BaseModel
 
-from experiments.charts.chart import Fact
 from experiments.labels.axes import COMPONENTS, value_text
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
@@ -174,3 +174,10 @@ def spec_yaml(value: Any) -> str:
         default_flow_style=None,
         width=100,
     )
+
+
+@dataclass(frozen=True)
+class Fact:
+    name: str
+    value: str
+    note: str = ""

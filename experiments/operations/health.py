@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from redis import Redis
 from redis.exceptions import RedisError
 
-from experiments.queue.services.workers import living
+from experiments.queue.selectors.workers import living
 
 PATIENCE_SECONDS = 2.0
 

@@ -14,8 +14,8 @@ from experiments.models import Study
 from experiments.presets.comparison import Row
 from experiments.presets.preset import Preset, ScaleName, presets
 from experiments.presets.schemas import PresetAnswer, PresetComparison, PresetDetail, PresetLaunch
-from experiments.presets.selectors import comparison, launches_of
-from experiments.presets.services import absent_data, data_of, preset_launch, runs_as_published
+from experiments.presets.selectors import absent_data, comparison, data_of, launches_of, runs_as_published
+from experiments.presets.services import preset_launch
 from experiments.studies.schemas import StudyDetail, study_answers
 
 router = Router(tags=["presets"])

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.presets.preset import ArgMax, At, Converge, Count, Final, Max, OneRun, Over, Reach
 from experiments.statistics.intervals import Sample
-from workers.clustering import Effort, bytes_saved, has_converged
+from workers.clustering.convergence import Effort, bytes_saved, has_converged
 
 Curve = Mapping[int, float]
 Curves = Mapping[str, Curve]

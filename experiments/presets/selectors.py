@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
 
-from experiments.datasets.selectors import not_here
+from experiments.datasets.selectors import names_in, not_here
 from experiments.models import Run, RunState, Study
 from experiments.presets.comparison import MeasuredCell, Row, compare
-from experiments.presets.preset import OneRun, Preset, presets
+from experiments.presets.preset import OneRun, Preset, ScaleName, presets
 from experiments.presets.readings import BYTES, DETECTORS, Curves
-from experiments.presets.services import absent_data, launchable
+from workers.catalog import load_catalog
+from workers.errors import SpecError
 from workers.spec import expand
+from workers.spec.grid import count_runs
 
 CURVES = """
     SELECT run_id, name, round, value FROM experiments_metric
@@ -78,3 +81,65 @@ def curves_of(runs: list[int], metrics: list[str]) -> dict[int, dict[str, dict[i
         for run, name, number, value in cursor.fetchall():
             found.setdefault(run, {}).setdefault(name, {})[number] = value
     return found
+
+
+Block = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Launchable:
+    """A scale as far as it can be run here; `left_out` says what else it has, and why not."""
+
+    blocks: list[dict[str, Any]]
+    left_out: list[str]
+
+
+def absent_data(names: Sequence[str]) -> list[str]:
+    datasets = load_catalog().datasets
+    return [name for name in names if datasets[name].available(datasets[name].Params())]
+
+
+def data_of(blocks: Sequence[Block]) -> list[str]:
+    """The names of all data sets, each once, in the order written."""
+    return list(dict.fromkeys(name for block in blocks for name in names_in(block["dataset"])))
+
+
+def launchable(preset: Preset, scale: ScaleName) -> Launchable:
+    """Without the data sets that are not here, and without blocks that what is here of their data cannot fill."""
+    blocks = preset.scales[scale].blocks
+    absent = absent_data(data_of(blocks))
+    kept = [(block, without(block["dataset"], absent)) for block in blocks]
+    here, left_out = [], [not_here(name) for name in absent]
+    for block in [{**block, "dataset": left} for block, left in kept if left]:
+        if reasons := refusals(block):
+            left_out += reasons
+        else:
+            here.append(block)
+    return Launchable(here, list(dict.fromkeys(left_out)))
+
+
+def refusals(block: Block) -> list[str]:
+    try:
+        expand([block])
+    except SpecError as error:
+        return [problem.message for problem in error.errors]
+    return []
+
+
+def runs_as_published(preset: Preset, scale: ScaleName) -> int:
+    """Runs of the whole scale, whatever data are here; equal ones of several blocks count once where that shows."""
+    blocks = preset.scales[scale].blocks
+    try:
+        return len(expand(blocks).runs)
+    except SpecError:
+        return sum(count_runs(block) for block in blocks)
+
+
+def without(value: Any, absent: Sequence[str]) -> Any:
+    """A data set field less the absent names: falsy where nothing is left of it."""
+    if isinstance(value, Mapping):
+        names = without(value["name"], absent)
+        return {**value, "name": names} if names else None
+    if isinstance(value, list | tuple):
+        return [left for each in value if (left := without(each, absent))]
+    return None if value in absent else value

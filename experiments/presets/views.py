@@ -17,16 +17,16 @@ from experiments.models import Study
 from experiments.presets import wording
 from experiments.presets.comparison import Row
 from experiments.presets.preset import Preset, Scale, ScaleName, presets
-from experiments.presets.selectors import comparison, launches_of
-from experiments.presets.services import (
+from experiments.presets.selectors import (
     Launchable,
     absent_data,
+    comparison,
     data_of,
     launchable,
-    preset_launch,
-    preset_plan,
+    launches_of,
     runs_as_published,
 )
+from experiments.presets.services import preset_launch, preset_plan
 from experiments.studies.services.launch import Plan
 from experiments.web.requests import person, whole_number
 from workers.catalog import load_catalog

@@ -41,6 +41,6 @@ def check_addresses() -> None:
 
 
 def alive() -> bool:
-    from experiments.queue.services.workers import living
+    from experiments.queue.selectors.workers import living
 
     return living().filter(host=socket.gethostname()).exists()

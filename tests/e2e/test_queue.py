@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
 from experiments.models import RunState, Study, User, Worker
-from experiments.queue.services.workers import ALIVE
+from experiments.queue.selectors.workers import ALIVE
 from experiments.studies.services.changes import study_cancel
 from experiments.studies.services.launch import study_launch
 from tests.e2e.conftest import NewPage

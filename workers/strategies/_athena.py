@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from workers.clustering import has_converged
+from workers.clustering.convergence import has_converged
 from workers.engine.data.schedule import Rows
 from workers.engine.messages.arrays import Tensors
 from workers.engine.server.method import Forward, MethodContext, Outputs

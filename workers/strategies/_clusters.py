@@ -12,7 +12,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from workers.catalog import load_catalog
-from workers.clustering import Grouping, grouped, nearest_group, purity, squared_distances
+from workers.clustering.grouping import Grouping, grouped, nearest_group, purity, squared_distances
 from workers.engine.messages.arrays import Tensors, record_of, tensors_of
 from workers.engine.messages.exchange import tasks_in
 from workers.engine.messages.message_keys import CONFIG, ROUND, task_record

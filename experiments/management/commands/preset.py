@@ -5,7 +5,8 @@ from django.core.management.base import CommandError, CommandParser
 from experiments.management.commands import launch
 from experiments.management.commands.launch import counted, owner_named
 from experiments.presets.preset import presets
-from experiments.presets.services import launchable, preset_launch, preset_plan
+from experiments.presets.selectors import launchable
+from experiments.presets.services import preset_launch, preset_plan
 from experiments.presets.template_tags import estimate_text
 
 

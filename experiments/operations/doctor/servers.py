@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from experiments.core.database import Lock
 from experiments.models import Device, Run, RunState, Study
 from experiments.operations.doctor.findings import Finding, error, good, note, warning
-from experiments.queue.services.workers import living
+from experiments.queue.selectors.workers import living
 
 PATIENCE_SECONDS = 2.0
 

@@ -12,8 +12,7 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
 from experiments.models import Device, Membership, Run, RunState, Study, User
-from experiments.queue.services.claim import WAITING_AND_BUSY
-from experiments.queue.services.workers import living
+from experiments.queue.selectors.workers import living
 from experiments.studies.selectors.progress import Progress, progress_of
 
 PAGE = 50
@@ -21,6 +20,22 @@ STUDIES_SHOWN = 20
 LONG_OF_STUDY = ("blocks", "source", "description")
 STATES = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED)
 
+WAITING_AND_BUSY = """
+WITH RECURSIVE waiting AS (
+    (SELECT study_id FROM experiments_membership WHERE waiting ORDER BY study_id, turn LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT further.study_id FROM experiments_membership AS further
+        WHERE further.waiting AND further.study_id > waiting.study_id ORDER BY further.study_id, further.turn LIMIT 1
+    ) FROM waiting WHERE waiting.study_id IS NOT NULL
+), busy AS (
+    SELECT study.owner_id, count(DISTINCT run.id) AS runs
+    FROM experiments_run AS run
+    JOIN experiments_membership AS membership ON membership.run_id = run.id
+    JOIN experiments_study AS study ON study.id = membership.study_id
+    WHERE run.state = 'running' GROUP BY study.owner_id
+)
+"""
 # As workers will take them, were all runs equally long: see `queue.services.claim`. A person with two runs at work is
 # two places behind one who has none. What is paused, or needs a GPU that no worker has, comes last.
 # No study has more runs among the first n than its own first n, which is `deep`.
@@ -183,3 +198,6 @@ def study_rows(studies: Sequence[Study]) -> list[StudyInQueue]:
 
 def people_with_studies() -> QuerySet[User]:
     return User.objects.filter(Exists(Study.objects.filter(owner=OuterRef("pk")))).order_by("username")
+
+
+# The studies that wait, by jumping from one to the next in the index of what waits; and who has how much running.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from django.db import connection
-from django.db.models import Count, Prefetch, Sum
+from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet, Sum
+from django.db.models.functions import Now
 
 from experiments.models import Run, RunState, Study, Worker
-from experiments.queue.services.workers import living
 
 MINUTES = 60
 
@@ -98,3 +99,22 @@ def highest(line: Iterable[float | None]) -> float:
 def latest(line: Sequence[float | None]) -> float | None:
     """Of the last two minutes, so that a worker which fell silent shows nothing."""
     return next((value for value in reversed(line[-2:]) if value is not None), None)
+
+
+BEAT_SECONDS = 5
+
+
+ALIVE = timedelta(seconds=4 * BEAT_SECONDS)
+
+
+def living() -> QuerySet[Worker]:
+    return Worker.objects.filter(heartbeat__gt=Now() - ALIVE).order_by("id")
+
+
+def living_workers() -> list[Worker]:
+    return list(living().filter(draining=False))
+
+
+def idle_workers() -> list[Worker]:
+    busy = Run.objects.filter(worker=OuterRef("pk"), state=RunState.RUNNING)
+    return list(living().filter(draining=False).exclude(Exists(busy)))

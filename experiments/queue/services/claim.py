@@ -11,26 +11,9 @@ from django.db.models import Max
 from django.db.models.functions import Now
 
 from experiments.models import Attempt, Device, Run, RunState, Worker
+from experiments.queue.selectors.queue import WAITING_AND_BUSY
 from experiments.queue.services.leases import Claim, lose_runs
 from experiments.results.live.notify import notify_states
-
-# The studies that wait, by jumping from one to the next in the index of what waits; and who has how much running.
-WAITING_AND_BUSY = """
-WITH RECURSIVE waiting AS (
-    (SELECT study_id FROM experiments_membership WHERE waiting ORDER BY study_id, turn LIMIT 1)
-    UNION ALL
-    SELECT (
-        SELECT further.study_id FROM experiments_membership AS further
-        WHERE further.waiting AND further.study_id > waiting.study_id ORDER BY further.study_id, further.turn LIMIT 1
-    ) FROM waiting WHERE waiting.study_id IS NOT NULL
-), busy AS (
-    SELECT study.owner_id, count(DISTINCT run.id) AS runs
-    FROM experiments_run AS run
-    JOIN experiments_membership AS membership ON membership.run_id = run.id
-    JOIN experiments_study AS study ON study.id = membership.study_id
-    WHERE run.state = 'running' GROUP BY study.owner_id
-)
-"""
 
 # Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
 # worker prefers what needs its GPU.

@@ -11,7 +11,7 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from experiments.models import Device, Membership, Worker
-from experiments.queue.services.workers import idle_workers, living_workers
+from experiments.queue.selectors.workers import idle_workers, living_workers
 
 logger = logging.getLogger(__name__)
 TASK = "workers.queue.task.work"

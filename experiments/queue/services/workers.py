@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from experiments.access.services.audit import audit_record
@@ -15,8 +14,6 @@ from experiments.access.services.rights import require_admin
 from experiments.models import Run, RunState, User, Worker, WorkerSample
 from experiments.queue.services.leases import lose_runs
 
-BEAT_SECONDS = 5
-ALIVE = timedelta(seconds=4 * BEAT_SECONDS)
 FORGOTTEN = SAMPLES_KEPT = timedelta(days=1)
 
 
@@ -89,16 +86,3 @@ def workers_forget() -> int:
     """Drops rows of workers that have been silent for a day."""
     gone, _ = Worker.objects.filter(heartbeat__lt=Now() - FORGOTTEN).delete()
     return gone
-
-
-def living() -> QuerySet[Worker]:
-    return Worker.objects.filter(heartbeat__gt=Now() - ALIVE).order_by("id")
-
-
-def living_workers() -> list[Worker]:
-    return list(living().filter(draining=False))
-
-
-def idle_workers() -> list[Worker]:
-    busy = Run.objects.filter(worker=OuterRef("pk"), state=RunState.RUNNING)
-    return list(living().filter(draining=False).exclude(Exists(busy)))

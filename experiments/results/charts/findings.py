@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.chart import Fact
+from experiments.labels.specs import Fact
 
 CONFUSION = "confusion"
 MOST_ROWS, MOST_COLUMNS, MOST_LISTED = 50, 16, 40

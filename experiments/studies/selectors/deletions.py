@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from experiments.models import Membership, Round, Run, RunState, Study
-from experiments.studies.services.changes import only_held_by
 
 
 @dataclass(frozen=True)
@@ -62,3 +61,8 @@ def holders(study: Study) -> list[Holder]:
         .order_by("-held", "pk")
     )
     return [Holder(each, each.held) for each in counted]
+
+
+def only_held_by(study: Study) -> QuerySet[Run]:
+    others = Membership.objects.filter(run=OuterRef("pk")).exclude(study=study.pk)
+    return Run.objects.filter(studies=study).exclude(Exists(others))

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from experiments.queue.services.workers import living
+from experiments.queue.selectors.workers import living
 from workers.home import ROOT, home
 from workers.spec import RunSpec
 from workers.spec.identity import digest

@@ -20,6 +20,7 @@ from experiments.queue.services.runs import cancel_runs, live_equal, requeue_run
 from experiments.queue.services.wake_up import ring_after_commit
 from experiments.results.live.notify import notify_states, notify_study
 from experiments.results.selectors.runs import first_line
+from experiments.studies.selectors.deletions import only_held_by
 from experiments.studies.services.launch import clean_tags, field_problems
 from workers.errors import SpecError
 
@@ -156,11 +157,6 @@ def cancel_unwanted(runs: QuerySet[Run]) -> int:
     """Those that only cancelled studies hold; returns how many."""
     wanted = Membership.objects.filter(run=OuterRef("pk"), study__cancelled=False)
     return cancel_runs(ids(runs.filter(state__in=UNFINISHED).exclude(Exists(wanted))))
-
-
-def only_held_by(study: Study) -> QuerySet[Run]:
-    others = Membership.objects.filter(run=OuterRef("pk")).exclude(study=study.pk)
-    return Run.objects.filter(studies=study).exclude(Exists(others))
 
 
 def delete_runs(gone: list[int]) -> None:

@@ -12,7 +12,7 @@ from django.core.cache import cache
 from django.db.models import Max
 
 from experiments.models import Device, Run, RunState
-from experiments.queue.services.workers import living_workers
+from experiments.queue.selectors.workers import living_workers
 from experiments.studies.selectors.run_speeds import Kind, Measured, measured_runs
 from experiments.studies.services.calibration import calibrate, kept_step
 from workers.errors import TributaryError

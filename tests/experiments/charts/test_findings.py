@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from experiments.charts.chart import Fact
+from experiments.labels.specs import Fact
 from experiments.results.charts.findings import Findings, Table, findings_info, provenance_facts
 
 

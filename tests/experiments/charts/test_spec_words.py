@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.charts.chart import Fact
-from experiments.labels.specs import class_names, spec_words
+from experiments.labels.specs import Fact, class_names, spec_words
 from workers.spec import parse_run
 
 

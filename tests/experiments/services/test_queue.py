@@ -20,6 +20,7 @@ from experiments.models import (
     User,
     Worker,
 )
+from experiments.queue.selectors.workers import idle_workers
 from experiments.queue.services.claim import reap, run_claim
 from experiments.queue.services.leases import (
     Claim,
@@ -34,7 +35,7 @@ from experiments.queue.services.leases import (
     run_heartbeat,
     run_release,
 )
-from experiments.queue.services.workers import idle_workers, worker_beat, worker_drain, worker_enlist, workers_forget
+from experiments.queue.services.workers import worker_beat, worker_drain, worker_enlist, workers_forget
 from tests.experiments.services.claims import Block, claimed, launch
 from workers.engine.records import RoundRecord
 

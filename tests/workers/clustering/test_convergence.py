@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from workers.clustering import Effort, bytes_saved, has_converged
+from workers.clustering.convergence import Effort, bytes_saved, has_converged
 
 DETECTOR, MOBILENET = 551 * 1024 * 10, 13 * 1024**2
 

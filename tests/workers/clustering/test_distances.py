@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workers.clustering import squared_distances
+from workers.clustering.grouping import squared_distances
 
 
 def test_layers_add_up() -> None:

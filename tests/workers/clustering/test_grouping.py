@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workers.clustering import clear_eps, dbscan, grouped, nearest_group, purity, tree_edges
+from workers.clustering.grouping import clear_eps, dbscan, grouped, nearest_group, purity, tree_edges
 
 
 def on_a_line(*places: float) -> np.ndarray:
