@@ -1,4 +1,4 @@
-"""One cast of people for every test: the owner of a study, a stranger, a viewer, an admin."""
+"""One cast of people for every test: the owner of a study, a stranger, a viewer, an admin; browsers, programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from experiments.models import User, Worker
+    from collections.abc import Callable
+
+    from django.test import Client
+
+    from experiments.models import Study, User, Worker
 
 Block = dict[str, Any]
 
@@ -58,3 +62,90 @@ def worker(db: None) -> Worker:
     from experiments.queue.services.workers import worker_enlist
 
     return worker_enlist(name="worker-1@lab", host="lab", device="cpu", threads=1)
+
+
+@pytest.fixture
+def program() -> Callable[..., Client]:
+    """A program with a new token of that person's."""
+    # This file is read before Django is set up.
+    from django.test import Client
+
+    from experiments.access.services.tokens import token_create
+
+    def make(owner: User, scope: str = "write") -> Client:
+        _, secret = token_create(owner=owner, name="a script", scope=scope)
+        return Client(headers={"Authorization": f"Bearer {secret}"}, enforce_csrf_checks=True)
+
+    return make
+
+
+@pytest.fixture
+def mine(client: Client, owner: User) -> Client:
+    """The owner's browser."""
+    client.force_login(owner)
+    return client
+
+
+@pytest.fixture
+def everyone(
+    owner: User, stranger: User, viewer: User, admin: User, program: Callable[..., Client]
+) -> dict[str, Client]:
+    from django.test import Client
+
+    cast = {"viewer": viewer, "stranger": stranger, "owner": owner, "admin": admin}
+    clients = {"nobody": Client(), **{name: Client() for name in cast}}
+    for name, who in cast.items():
+        clients[name].force_login(who)
+    programs = {
+        "read token": program(owner, "read"),
+        "write token": program(owner, "write"),
+        "viewer's write token": program(viewer, "write"),
+        "stranger's write token": program(stranger, "write"),
+        "admin's write token": program(admin, "write"),
+        "admin's read token": program(admin, "read"),
+    }
+    return clients | programs | {"visitor": visitor(owner)}
+
+
+def visitor(owner: User) -> Client:
+    """Has opened a share link, has no account, and tries the link's secret as a token."""
+    from django.test import Client
+
+    from experiments.access.services.share_links import link_create
+
+    _, secret = link_create(owner=owner, query="study=1")
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+    client.get(f"/shared/{secret}")
+    return client
+
+
+@pytest.fixture
+def study(owner: User) -> Study:
+    """Two cells of three seeds: fedavg done, fedprox with one run at work, one failed and one queued."""
+    # This file is read before Django is set up.
+    from tests.experiments import lab
+
+    made = lab.launched(owner)
+    runs = lab.runs_in_order(made)
+    for run, last in zip(runs[:3], (0.8, 0.9, 1.0), strict=True):
+        lab.record(run, {"accuracy": [0.1, 0.5, last], "loss": [2.0, 1.0, 0.5]})
+    lab.record(runs[3], {"accuracy": [0.1, 0.4], "loss": [2.0, 1.5]}, lab.RunState.RUNNING)
+    lab.moved(runs[4], lab.RunState.FAILED, "Out of memory.\nTraceback")
+    return made
+
+
+@pytest.fixture
+def browsers(owner: User, stranger: User, viewer: User, admin: User) -> dict[str, Client]:
+    """One for each of the cast, and one of somebody who is not logged in."""
+    from django.test import Client
+
+    cast = {"owner": owner, "stranger": stranger, "viewer": viewer, "admin": admin}
+    clients = {"nobody": Client(), **{name: Client() for name in cast}}
+    for name, who in cast.items():
+        clients[name].force_login(who)
+    return clients
+
+
+@pytest.fixture
+def as_owner(browsers: dict[str, Client]) -> Client:
+    return browsers["owner"]

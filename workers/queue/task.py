@@ -20,6 +20,7 @@ from django.db import Error, InterfaceError, OperationalError, connection
 from experiments.core.database import bound_transactions
 from experiments.core.errors import StaleLeaseError
 from experiments.models import Worker
+from experiments.queue.selectors.workers import BEAT_SECONDS
 from experiments.queue.services import leases, workers
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import Claim, Wishes
@@ -66,7 +67,7 @@ class Agent:
         Thread(target=self.keep_beating, daemon=True).start()
 
     def keep_beating(self) -> None:
-        while not self.gone.wait(workers.BEAT_SECONDS):
+        while not self.gone.wait(BEAT_SECONDS):
             self.beat()
             self.sample()
             connection.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.plugins.examples import documented, good, write
+from tests.workers.catalog.plugins.examples import documented, good, write
 from workers.catalog import load_catalog
 from workers.catalog.component import Component
 from workers.catalog.plugins import PluginProblem, plugin_components
@@ -77,7 +77,7 @@ def test_several_folders_are_read_in_their_order(tmp_path: Path, monkeypatch: py
 def test_a_relative_folder_counts_from_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIBUTARY_PLUGINS", "lab/own")
 
-    assert folders() == [Path(__file__).resolve().parents[3] / "lab" / "own"]
+    assert folders() == [Path(__file__).resolve().parents[4] / "lab" / "own"]
 
 
 BROKEN = {
@@ -214,7 +214,7 @@ def in_a_process(folder: Path, expression: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        env={"TRIBUTARY_PLUGINS": str(folder), "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+        env={"TRIBUTARY_PLUGINS": str(folder), "PYTHONPATH": str(Path(__file__).resolve().parents[4])},
     ).stdout.strip()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.workers.plugins.examples import documented
+from tests.workers.catalog.plugins.examples import documented
 
 RUN: dict[str, Any] = {
     "dataset": {"name": "stripes"},

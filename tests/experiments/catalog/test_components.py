@@ -8,7 +8,7 @@ import pytest
 
 from experiments.catalog.selectors import component_problems
 from experiments.models import Worker
-from tests.workers.plugins.examples import good, write
+from tests.workers.catalog.plugins.examples import good, write
 from workers.catalog import Catalog, load_catalog
 from workers.catalog.plugins import PluginProblem, plugin_components
 

@@ -5,7 +5,7 @@ import pytest
 from experiments.models import Run, User, Worker
 from experiments.queue.services.leases import Claim, run_finish, run_release
 from experiments.queue.services.retention import remove_stale_files
-from tests.experiments.services.claims import Block, claimed, launch
+from tests.experiments.queue.claims import Block, claimed, launch
 from workers.home import artifact_folder, checkpoint_folder
 
 

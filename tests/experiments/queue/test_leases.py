@@ -36,7 +36,7 @@ from experiments.queue.services.leases import (
     run_release,
 )
 from experiments.queue.services.workers import worker_beat, worker_drain, worker_enlist, workers_forget
-from tests.experiments.services.claims import Block, claimed, launch
+from tests.experiments.queue.claims import Block, claimed, launch
 from workers.engine.records import RoundRecord
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.plugins.examples import FRAGILE, write
+from tests.workers.catalog.plugins.examples import FRAGILE, write
 from workers.catalog import Catalog, load_catalog
 from workers.catalog.component import Dataset
 from workers.catalog.plugins import failing, plugin_components

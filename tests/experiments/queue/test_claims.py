@@ -15,7 +15,7 @@ from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import run_fail, run_finish, run_release
 from experiments.queue.services.workers import worker_enlist
 from experiments.studies.services.changes import study_cancel, study_delete
-from tests.experiments.services.claims import Block, claimed, launch
+from tests.experiments.queue.claims import Block, claimed, launch
 
 
 def taken(worker: Worker) -> tuple[str, int]:

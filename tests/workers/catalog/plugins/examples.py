@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "plugins.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "plugins.md"
 SHOWN = re.compile(r"^`([\w/]+\.py)`\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 GOOD = """

@@ -30,9 +30,9 @@ from experiments.queue.services.runs import run_cancel, run_retry
 from experiments.queue.services.workers import worker_enlist
 from experiments.studies.services import changes
 from experiments.studies.services.launch import study_launch
-from tests.experiments.services.deeds import BOUNDS, DEEDS, always, deed, likely, refused
-from tests.experiments.services.lab_model import ACTIVE, ModelAttempt, ModelLab, ModelRun
-from tests.experiments.services.lab_truth import check_database
+from tests.experiments.queue.deeds import BOUNDS, DEEDS, always, deed, likely, refused
+from tests.experiments.queue.lab_model import ACTIVE, ModelAttempt, ModelLab, ModelRun
+from tests.experiments.queue.lab_truth import check_database
 from workers.engine.records import RoundRecord
 
 ROLES = {"mia": "member", "noor": "member", "ada": "admin", "vic": "viewer"}

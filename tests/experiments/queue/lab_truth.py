@@ -8,7 +8,7 @@ from django.db import connection
 
 from experiments.models import Study
 from experiments.studies.selectors.progress import progress_of
-from tests.experiments.services.lab_model import ACTIVE, LIVE, ModelLab, ModelRun
+from tests.experiments.queue.lab_model import ACTIVE, LIVE, ModelLab, ModelRun
 
 RUNS = "id, state, cancel_requested, crashes, reason, lease_token, rounds_done, seed, shared"
 ATTEMPTS = "run_id, number, token, worker, outcome, checkpoint_round, ended IS NULL"

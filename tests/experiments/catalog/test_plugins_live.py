@@ -19,7 +19,7 @@ from pytest_django import DjangoDbBlocker
 from experiments.models import Metric, Role, Run, User, Worker
 from tests.conftest import HOME
 from tests.live import LivePlatform
-from tests.workers.plugins.examples import FRAGILE, documented, write
+from tests.workers.catalog.plugins.examples import FRAGILE, documented, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STUDY: dict[str, Any] = {
