@@ -1,20 +1,28 @@
-# `make up` starts the platform, `make test` checks everything. The rest of the commands: .venv/bin/python manage.py help
+# `make up` starts the platform, `make check` is for every commit, `make test` is everything. The rest of the commands: .venv/bin/python manage.py help
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 TESTABLE := $(VENV)/.testable
+PROCESSES ?= 2
 PYTEST_FLAGS ?=
 FAULTS_FLAGS ?=
 
-.PHONY: up test bench faults lint
+.PHONY: up check test bench faults lint
 
 up: $(INSTALLED)
 	@exec $(BIN)/python manage.py up
 
+# Two processes, each with servers of its own; the tests of a file stay together.
+PYTEST := $(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile
+SLOW := tests/e2e tests/benchmarks/test_faults.py tests/experiments/presets/test_quick_scales.py
+
+check: $(TESTABLE) lint
+	@$(PYTEST) $(SLOW:%=--ignore=%) $(PYTEST_FLAGS)
+
 test: $(TESTABLE) lint
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	@$(PYTEST) $(PYTEST_FLAGS)
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m benchmarks

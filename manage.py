@@ -20,13 +20,13 @@ def main() -> int:
     add_to_path()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        from config.commands import run
+        from config.commands import run_command
     except ModuleNotFoundError as error:
         sys.stderr.write(
             f"{error.name} is not installed for {sys.executable}: run `make up` once, then .venv/bin/python.\n"
         )
         return 1
-    return run(sys.argv)
+    return run_command(sys.argv)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,6 @@
 
 import sys
 
-from benchmarks.engine import main
+from benchmarks.engine.__main__ import main
 
 sys.exit(main())

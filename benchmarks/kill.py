@@ -19,7 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.publish import ROOT
+
 SPEC = """
 dataset: {name: digits}
 model: {name: mlp-50}
@@ -57,34 +58,39 @@ class Outcome:
         return True
 
 
-def command(spec: Path, folder: Path, every: int = 3) -> list[str]:
+def engine_command(spec: Path, folder: Path, every: int = 3) -> list[str]:
     run = [sys.executable, "-m", "workers.engine", str(spec), "--json"]
     return [*run, "--checkpoint", str(folder), "--every", str(every)]
 
 
-def start(spec: Path, folder: Path) -> subprocess.Popen[str]:
+def start_run(spec: Path, folder: Path) -> subprocess.Popen[str]:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        command(spec, folder), cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        engine_command(spec, folder),
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
-def undisturbed(spec: Path, folder: Path) -> Outcome:
+def run_undisturbed(spec: Path, folder: Path) -> Outcome:
     outcome = Outcome()
-    follow(start(spec, folder), outcome)
+    follow_run(start_run(spec, folder), outcome)
     return outcome
 
 
-def disturbed(spec: Path, folder: Path, kills: int, random: Random) -> Outcome:
+def run_disturbed(spec: Path, folder: Path, kills: int, random: Random) -> Outcome:
     outcome = Outcome()
     while outcome.parameters is None and outcome.kills < kills:
-        kill_somewhere(start(spec, folder), outcome, random)
+        kill_somewhere(start_run(spec, folder), outcome, random)
     if outcome.parameters is None:
-        follow(start(spec, folder), outcome)
+        follow_run(start_run(spec, folder), outcome)
     return outcome
 
 
-def follow(process: subprocess.Popen[str], outcome: Outcome) -> None:
+def follow_run(process: subprocess.Popen[str], outcome: Outcome) -> None:
     """To the end; what is written to the error stream is short, so it cannot block."""
     with process:
         assert process.stdout
@@ -102,9 +108,9 @@ def kill_somewhere(process: subprocess.Popen[str], outcome: Outcome, random: Ran
         if random.random() < EARLY:
             time.sleep(random.uniform(0, START_SECONDS))
         else:
-            wanted = random.randint(1, 6)
-            while wanted and (line := process.stdout.readline()):
-                wanted -= outcome.read(line)
+            rounds_left = random.randint(1, 6)
+            while rounds_left and (line := process.stdout.readline()):
+                rounds_left -= outcome.read(line)
             time.sleep(random.uniform(0, 0.03))
         process.kill()
         for line in process.stdout:
@@ -117,16 +123,16 @@ def main() -> int:
     parser.add_argument("spec", type=Path, nargs="?")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        spec = given.spec or folder / "spec.yaml"
-        if given.spec is None:
-            spec.write_text(SPEC % (20 * given.kills))
-        expected = undisturbed(spec, folder / "undisturbed")
-        found = disturbed(spec, folder / "disturbed", given.kills, Random(given.seed))
-    same = (found.rounds, found.parameters) == (expected.rounds, expected.parameters)
-    print(f"{found.kills} kills, {len(found.rounds)} rounds: {'equal to the bit' if same else 'DIFFERENT'}")
+        spec = options.spec or folder / "spec.yaml"
+        if options.spec is None:
+            spec.write_text(SPEC % (20 * options.kills))
+        expected = run_undisturbed(spec, folder / "undisturbed")
+        outcome = run_disturbed(spec, folder / "disturbed", options.kills, Random(options.seed))
+    same = (outcome.rounds, outcome.parameters) == (expected.rounds, expected.parameters)
+    print(f"{outcome.kills} kills, {len(outcome.rounds)} rounds: {'equal to the bit' if same else 'DIFFERENT'}")
     return 0 if same else 1
 
 

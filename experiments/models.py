@@ -1,3 +1,5 @@
+"""Every model, under one name: each feature defines its own."""
+
 from experiments.access.models import AuditEntry, Role, Scope, ShareLink, Token, User
 from experiments.compare.models import SavedView
 from experiments.datasets.models import DatasetJob, JobKind, JobState

@@ -2,8 +2,9 @@
 
 - `db` and `transactional_db` (pytest-django) work as usual.
 - `redis_url` starts Redis.
-- `live_platform` runs the web server, a Celery worker and the scheduler as processes against the test database, for
-  one module: rows made through the ORM are seen by them, and they are gone before the tables are emptied.
+- `live_platform` runs the web server, a Celery worker and the scheduler as processes against the test database: rows
+  made through the ORM are seen by them. They are started once for all tests; what a module made, stopped or started is
+  undone after it. Modules that use it run after all others, whose rows it would touch.
 - `real` unpacks a real data set where those are beside the repository, once for all tests.
 """
 
@@ -16,11 +17,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django
 import pytest
 from config.home import Home
-from config.processes import environment
+from config.processes import child_environment
 from config.services.postgres import Postgres
 from config.services.redis import Redis
 from config.services.server import port_of, reserve_port
@@ -28,17 +30,20 @@ from django.db import connections
 from django.test.utils import setup_databases
 from pytest_django import DjangoDbBlocker, Settings
 
-from tests.live import LivePlatform
+if TYPE_CHECKING:
+    from tests.live import LivePlatform
 
 HOME = Home(Path(tempfile.mkdtemp(prefix="tributary-test-")))
 POSTGRES_PORT, REDIS_PORT = reserve_port(), reserve_port()
 POSTGRES = Postgres(home=HOME, throwaway=True, port=port_of(POSTGRES_PORT))
 REDIS = Redis(home=HOME, port=port_of(REDIS_PORT))
+LONG = ("test_faults.py", "test_ray.py", "test_state_machine.py", "test_quick_scales.py")
+"""With two processes, what takes a minute must not come last."""
 UNPACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "unpack"
 
 # Before Django reads its settings. The servers start later, and only if a test asks for them.
 os.environ |= {
-    "PYTHONPATH": environment()["PYTHONPATH"],
+    "PYTHONPATH": child_environment()["PYTHONPATH"],
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "TRIBUTARY_HOME": str(HOME.path),
     "DATABASE_URL": POSTGRES.url,
@@ -57,8 +62,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browsers come last: Playwright's event loop stays in the main thread, where no other may then be started."""
-    items.sort(key=lambda item: "e2e" in item.path.parts)
+    """Whatever needs no running platform first, then what does, browsers last; of each, the long modules first.
+
+    Playwright's event loop stays in the main thread, where no other may then be started.
+    """
+    live = {item.path for item in items if "live_platform" in getattr(item, "fixturenames", ())}
+
+    def turn(item: pytest.Item) -> int:
+        if "e2e" in item.path.parts:
+            return 4
+        if item.path in live:
+            return 2 if item.path.name in LONG else 3
+        return 0 if item.path.name in LONG else 1
+
+    items.sort(key=turn)
 
 
 def pytest_unconfigure() -> None:
@@ -109,10 +126,23 @@ def data_sets_of_this_module() -> Iterator[None]:
     shutil.rmtree(HOME.path / "datasets", ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def shared_platform(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, redis_url: str
+) -> Iterator[LivePlatform]:
+    from tests.live import LivePlatform  # reads the models, so after Django is set up
+
+    platform = LivePlatform(HOME)
+    yield platform
+    platform.stop()
+
+
 @pytest.fixture(scope="module")
-def live_platform(django_db_setup: None, django_db_blocker: DjangoDbBlocker, redis_url: str) -> Iterator[LivePlatform]:
-    with django_db_blocker.unblock(), LivePlatform(HOME).run() as platform:
-        yield platform
+def live_platform(shared_platform: LivePlatform, django_db_blocker: DjangoDbBlocker) -> Iterator[LivePlatform]:
+    with django_db_blocker.unblock():
+        shared_platform.complete()
+        yield shared_platform
+        shared_platform.empty()
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from config.home import Home
-from config.processes import Slot, environment, scheduler_command, web_command, worker_command
+from config.processes import WorkerSlot, child_environment, scheduler_command, web_command, worker_command
 from config.services.server import Command, last_line, port_of, reserve_port, spawn
 from django.conf import settings
-from django.core.management import call_command, get_commands
 from django.db import connection
+
+from experiments.models import Run, RunState
+from experiments.queue.selectors.workers import living_workers
+
+USUAL = ("web", "worker-1", "scheduler")
+LASTING = ("experiments_worker", "django_content_type", "auth_permission")
 
 
 @dataclass
@@ -32,25 +37,43 @@ class LivePlatform:
 
     @contextmanager
     def run(self) -> Iterator[LivePlatform]:
+        """A platform with settings of its own, from nothing to nothing."""
         try:
-            self.start_web()
-            self.start_worker()
-            if "scheduler" in get_commands():
-                self.start("scheduler", scheduler_command())
+            self.complete()
             yield self
         finally:
             self.stop()
-            # Numbers begin anew with the next platform, and so must its runs' logs.
-            shutil.rmtree(self.home.logs.parent / "runs", ignore_errors=True)
-            connection.close()
-            call_command("flush", verbosity=0, interactive=False)
-            # Later tests may not touch the database, not even to close what is left open.
-            connection.close()
+            self.empty()
+
+    def complete(self) -> None:
+        """Starts what is not running, ends what is not of every platform, and waits until the worker is known."""
+        for name, process in tuple(self.processes.items()):
+            if name not in USUAL or process.poll() is not None:
+                self.stop(name)
+        if "web" not in self.processes:
+            self.start_web()
+        if "worker-1" not in self.processes:
+            self.start_worker()
+        if "scheduler" not in self.processes:
+            self.start("scheduler", scheduler_command())
+        eventually(lambda: living_workers().exists(), 20)
+        connection.close()
+
+    def empty(self) -> None:
+        """Every table but the workers', who stay; numbers begin anew, and so must the runs' logs."""
+        if "worker-1" in self.processes and Run.objects.filter(state=RunState.RUNNING).exists():
+            self.stop("worker-1")
+        tables = set(connection.introspection.django_table_names(only_existing=True)) - set(LASTING)
+        with connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {', '.join(sorted(tables))} RESTART IDENTITY CASCADE")
+        shutil.rmtree(self.home.logs.parent / "runs", ignore_errors=True)
+        # Later tests may not touch the database, not even to close what is left open.
+        connection.close()
 
     @property
     def environment(self) -> dict[str, str]:
         url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
-        found = environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL, **self.settings)
+        found = child_environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL, **self.settings)
         found.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)
         return found
 
@@ -70,7 +93,7 @@ class LivePlatform:
             self.wait_for("web", lambda: answers(self.base_url))
 
     def start_worker(self, number: int = 1, **extra: str) -> subprocess.Popen[bytes]:
-        slot = Slot(number, "cpu", "cpu", 1)
+        slot = WorkerSlot(number, "cpu", "cpu", 1)
         process = self.start(slot.name, worker_command(slot), **slot.environment, **extra)
         self.wait_for(slot.name, lambda: " ready." in self.log(slot.name))
         return process

@@ -1,4 +1,5 @@
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,19 @@ def test_every_requirement_is_pinned():
     for name in ("requirements.txt", "tests/requirements.txt", "docker/requirements-web.txt"):
         for line in (ROOT / name).read_text().splitlines():
             assert not line or line.startswith("#") or "==" in line, f"{name}: {line}"
+
+
+def test_the_way_of_the_data_in_the_docs_leads_through_files_that_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    way = page.split("<!-- the way", 1)[1].split("<!-- /the way", 1)[0]
+    files = re.findall(r"^\| [^|]*\| `([^`]+)` \|", way, re.MULTILINE)
+    assert 15 <= len(files) <= 25
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+
+
+def test_every_file_that_the_docs_name_exists():
+    pages = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pattern = re.compile(r"`((?:experiments|workers|platform|benchmarks|tests|templates|static)/[\w/.-]+\.\w+)`")
+    named = {(page.name, file) for page in pages for file in pattern.findall(page.read_text())}
+    named -= {("README.md", "platform/__init__.py")}  # the one that must not exist
+    assert sorted((page, file) for page, file in named if not (ROOT / file).exists()) == []

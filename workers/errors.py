@@ -34,9 +34,9 @@ class SpecError(TributaryError):
     """A spec or a grid that cannot be run; `errors` lists every problem, each with its path."""
 
     def __init__(self, errors: Iterable[Problem], detail: str | None = None) -> None:
-        found = tuple(sorted(set(errors)))
-        plural = "problem" if len(found) == 1 else "problems"
-        super().__init__(detail or f"The spec has {len(found)} {plural}.", found)
+        problems = tuple(sorted(set(errors)))
+        noun = "problem" if len(problems) == 1 else "problems"
+        super().__init__(detail or f"The spec has {len(problems)} {noun}.", problems)
 
 
 class FederationError(TributaryError):

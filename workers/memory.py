@@ -7,26 +7,26 @@ from pathlib import Path, PurePosixPath
 
 import psutil
 
-MEMBERSHIP = Path("/proc/self/cgroup")
-GROUPS = Path("/sys/fs/cgroup")
+CGROUP_MEMBERSHIP = Path("/proc/self/cgroup")
+CGROUPS = Path("/sys/fs/cgroup")
 
 
-def allowed_memory(membership: Path = MEMBERSHIP, groups: Path = GROUPS) -> int:
+def allowed_memory(membership: Path = CGROUP_MEMBERSHIP, groups: Path = CGROUPS) -> int:
     """In bytes. A group's limit counts for all groups inside it, so the least on the way to the root is ours."""
-    return min([int(psutil.virtual_memory().total), *limits(membership, groups)])
+    return min([int(psutil.virtual_memory().total), *cgroup_limits(membership, groups)])
 
 
-def limits(membership: Path, groups: Path) -> Iterator[int]:
-    for file in limit_files(membership, groups):
+def cgroup_limits(membership: Path, groups: Path) -> Iterator[int]:
+    for file in cgroup_limit_files(membership, groups):
         try:
-            told = file.read_text().strip()
+            text = file.read_text().strip()
         except OSError:
             continue
-        if told.isdigit():  # "max" is none
-            yield int(told)
+        if text.isdigit():  # "max" is none
+            yield int(text)
 
 
-def limit_files(membership: Path, groups: Path) -> Iterator[Path]:
+def cgroup_limit_files(membership: Path, groups: Path) -> Iterator[Path]:
     """Inside a container a path may be the host's and lead nowhere here; the root is then the container's own."""
     try:
         lines = membership.read_text().splitlines()

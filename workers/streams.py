@@ -26,10 +26,10 @@ def stream(seed: int, purpose: Purpose, *, client: int | None = None, round: int
     return np.random.Generator(np.random.Philox(key=key))
 
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
-def scrambled(values: np.ndarray) -> np.ndarray:
+def scramble(values: np.ndarray) -> np.ndarray:
     """The finishing step of SplitMix64: every bit of the input moves every bit of the output."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -39,13 +39,13 @@ def scrambled(values: np.ndarray) -> np.ndarray:
 
 def client_keys(seed: int, purpose: Purpose, clients: np.ndarray, round: int) -> np.ndarray:  # noqa: A002
     """A 64-bit key per client: the same streams' idea for draws that are made for many clients at once."""
-    base = scrambled(np.array([seed * MOST_PURPOSES + PURPOSES[purpose]], dtype=np.uint64) + GOLDEN)
-    return scrambled(base ^ (clients.astype(np.uint64) << np.uint64(32) | np.uint64(round)))
+    base = scramble(np.array([seed * MOST_PURPOSES + PURPOSES[purpose]], dtype=np.uint64) + GOLDEN_GAMMA)
+    return scramble(base ^ (clients.astype(np.uint64) << np.uint64(32) | np.uint64(round)))
 
 
 def keyed_draws(keys: np.ndarray, counters: np.ndarray) -> np.ndarray:
     """SplitMix64's output number `counter` of the generator that starts at `key` (they broadcast)."""
-    return scrambled(keys + (counters.astype(np.uint64) + np.uint64(1)) * GOLDEN)
+    return scramble(keys + (counters.astype(np.uint64) + np.uint64(1)) * GOLDEN_GAMMA)
 
 
 def keyed_uniforms(keys: np.ndarray, counters: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ def operators_load() -> bool:
     spec = find_spec("torchvision")
     folders = spec.submodule_search_locations or [] if spec else []
     try:
-        for library in (found for folder in folders for found in Path(folder).glob("_C*.so")):
+        for library in (path for folder in folders for path in Path(folder).glob("_C*.so")):
             torch.ops.load_library(library)  # type: ignore[no-untyped-call]
     except OSError:
         return False

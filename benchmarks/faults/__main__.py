@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import RESULTS, facts
-from benchmarks.faults.report import MARKS, broken, merged, table
-from benchmarks.plan import ROOT
-from benchmarks.platform import keep, platform, show
+from benchmarks.faults.report import MARKS, broken_promises, faults_table, merge_results
+from benchmarks.machine import describe_machine
+from benchmarks.platform.servers import start_servers
+from benchmarks.publish import RESULTS, ROOT, publish_table, store_results
 
 PAGE = ROOT / "docs" / "reliability.md"
-KEPT = RESULTS / "faults.json"
+RESULTS_FILE = RESULTS / "faults.json"
 LEASE_SECONDS, SILENCE_SECONDS, MEMORY_MB = 5, 12, 1500
 SETTINGS = {
     "TRIBUTARY_LEASE": str(LEASE_SECONDS),
@@ -47,27 +47,30 @@ BLOCK: dict[str, Any] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = parsed(arguments)
+    options = parse_arguments(arguments)
     # Whoever ends this by a signal gets his disk and his ports back all the same.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    results = {"machine": facts(), "lease": LEASE_SECONDS, "faults": found(given)}
-    print(f"\n{table(results)}\n")
-    for line in broken(results):
+    results = {"machine": describe_machine(), "lease": LEASE_SECONDS, "faults": try_faults(options)}
+    print(f"\n{faults_table(results)}\n")
+    for line in broken_promises(results):
         print(f"not kept: {line}")
-    if given.to:
-        given.to.write_text(json.dumps(results))
-    elif not given.short:
-        store(results if not given.only else merged(json.loads(KEPT.read_text()), results), given.publish)
-    return 1 if broken(results) else 0
+    if options.to:
+        options.to.write_text(json.dumps(results))
+    elif not options.short:
+        store_faults(
+            results if not options.only else merge_results(json.loads(RESULTS_FILE.read_text()), results),
+            options.publish,
+        )
+    return 1 if broken_promises(results) else 0
 
 
-def store(results: dict[str, Any], publish: bool) -> None:
-    keep("faults", results, table(results))
+def store_faults(results: dict[str, Any], publish: bool) -> None:
+    store_results("faults", results, faults_table(results))
     if publish:
-        show(PAGE, table(results), MARKS)
+        publish_table(PAGE, faults_table(results), MARKS)
 
 
-def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
@@ -78,23 +81,23 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def found(given: argparse.Namespace) -> dict[str, Any]:
-    block = {**BLOCK, "rounds": SHORT_ROUNDS if given.short else ROUNDS}
-    with platform(**SETTINGS) as servers:
+def try_faults(options: argparse.Namespace) -> dict[str, Any]:
+    block = {**BLOCK, "rounds": SHORT_ROUNDS if options.short else ROUNDS}
+    with start_servers(**SETTINGS) as servers:
         # Django reads its settings from the environment that is set by now.
-        from benchmarks.faults.lab import lab
+        from benchmarks.faults.lab import start_lab
         from benchmarks.faults.registry import FAULTS
-        from benchmarks.faults.trying import tries
+        from benchmarks.faults.trials import run_trials
 
-        chosen = [fault for fault in FAULTS if not given.only or fault.name in given.only]
-        with lab(*servers) as broken_lab:
+        selected = [fault for fault in FAULTS if not options.only or fault.name in options.only]
+        with start_lab(*servers) as broken_lab:
             return {
                 fault.name: {
                     "title": fault.title,
                     "promise": fault.promise,
-                    "tries": tries(fault, broken_lab, block, given.times, given.seed),
+                    "tries": run_trials(fault, broken_lab, block, options.times, options.seed),
                 }
-                for fault in chosen
+                for fault in selected
             }
 
 

@@ -24,28 +24,28 @@ Numbers = dict[tuple[int, str], str]
 
 
 @cache
-def undisturbed(spec: str) -> Result:
+def simulate_undisturbed(spec: str) -> Result:
     """On one thread, as the workers have: another number of threads may round otherwise."""
     torch.set_num_threads(1)
     return simulate(json.loads(spec), device="cpu")
 
 
-def reference(run: Run) -> Result:
-    return undisturbed(json.dumps(run.spec, sort_keys=True))
+def reference_result(run: Run) -> Result:
+    return simulate_undisturbed(json.dumps(run.spec, sort_keys=True))
 
 
-def check(trial: Trial) -> None:
+def check_trial(trial: Trial) -> None:
     for run in Run.objects.filter(studies=trial.study):
         if run.pk not in trial.failing:
-            check_done(trial, run)
+            check_run(trial, run)
         check_attempts(trial, run)
     check_nothing_hangs(trial)
 
 
-def check_done(trial: Trial, run: Run) -> None:
+def check_run(trial: Trial, run: Run) -> None:
     trial.demand(run.state == RunState.DONE, f"run {run.pk} is {run.state}: {run.reason}")
     if run.state == RunState.DONE:
-        expected = reference(run)
+        expected = reference_result(run)
         check_rounds(trial, run, expected.history)
         model = load_file(home() / run.artifact)
         same = model.keys() == expected.parameters.keys() and all(
@@ -60,19 +60,19 @@ def check_rounds(trial: Trial, run: Run, history: Iterable[RoundRecord]) -> None
     """Every round once, with its numbers, its cohort and its clients."""
     expected = list(history)
     stored = list(Round.objects.filter(run=run).order_by("round").values_list("round", "cohort", "clients"))
-    wanted = [(each.round, list(each.cohort), json_safe(each.clients)) for each in expected]
+    expected_rows = [(each.round, list(each.cohort), json_safe(each.clients)) for each in expected]
     numbers = [number for number, _, _ in stored]
     trial.demand(numbers == [each.round for each in expected], f"run {run.pk} has the rounds {numbers}")
-    trial.demand(stored == wanted, f"run {run.pk} has other cohorts or clients")
-    trial.demand(curve(run) == curve_of(expected), f"run {run.pk} has another curve")
+    trial.demand(stored == expected_rows, f"run {run.pk} has other cohorts or clients")
+    trial.demand(stored_curve(run) == history_curve(expected), f"run {run.pk} has another curve")
 
 
-def curve(run: Run) -> Numbers:
+def stored_curve(run: Run) -> Numbers:
     rows = Metric.objects.filter(run=run).values_list("round", "name", "value")
     return {(number, name): repr(value) for number, name, value in rows if not is_time(name)}
 
 
-def curve_of(history: Iterable[RoundRecord]) -> Numbers:
+def history_curve(history: Iterable[RoundRecord]) -> Numbers:
     return {
         (each.round, name): repr(float(value))
         for each in history
@@ -87,13 +87,13 @@ def is_time(name: str) -> bool:
 
 def check_attempts(trial: Trial, run: Run) -> None:
     attempts = list(run.attempts.order_by("number"))
-    told: list[Any] = [(each.number, each.outcome, each.reason) for each in attempts]
+    summary: list[Any] = [(each.number, each.outcome, each.reason) for each in attempts]
     numbered = [each.number for each in attempts] == list(range(1, len(attempts) + 1))
-    trial.demand(numbered and all(each.ended for each in attempts), f"run {run.pk} has the attempts {told}")
+    trial.demand(numbered and all(each.ended for each in attempts), f"run {run.pk} has the attempts {summary}")
     silent = [each for each in attempts if each.outcome != Outcome.DONE and not each.reason]
-    trial.demand(not silent, f"run {run.pk} has attempts without a reason: {told}")
+    trial.demand(not silent, f"run {run.pk} has attempts without a reason: {summary}")
     disturbed = run.pk in trial.touched or (trial.struck is not None and trial.struck.run_id == run.pk)
-    trial.demand(disturbed or len(attempts) == 1, f"run {run.pk} was not disturbed and has the attempts {told}")
+    trial.demand(disturbed or len(attempts) == 1, f"run {run.pk} was not disturbed and has the attempts {summary}")
 
 
 def check_nothing_hangs(trial: Trial) -> None:

@@ -45,37 +45,37 @@ class Lab:
     def process(self, name: str) -> subprocess.Popen[bytes]:
         return self.platform.processes[name]
 
-    def runner_of(self, name: str) -> int | None:
+    def runner_pid(self, name: str) -> int | None:
         """The process that computes; None while there is none."""
-        found = psutil.Process(self.process(name).pid).children()
-        return found[0].pid if found else None
+        children = psutil.Process(self.process(name).pid).children()
+        return children[0].pid if children else None
 
-    def settled(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether each worker's process is there and computes nothing, its imports included."""
-        before = self.computed()
+        before = self.cpu_use()
         time.sleep(QUIET_SECONDS)
-        return None not in before and self.computed() == before
+        return None not in before and self.cpu_use() == before
 
-    def computed(self) -> list[tuple[int, float] | None]:
+    def cpu_use(self) -> list[tuple[int, float] | None]:
         """Each worker's process and its CPU seconds; None where there is none, or it goes at this moment."""
-        return [cpu_seconds(self.runner_of(name)) for name in WORKERS]
+        return [cpu_seconds(self.runner_pid(name)) for name in WORKERS]
 
-    def ear(self, *names: str) -> Callable[[], str]:
+    def follow_logs(self, *names: str) -> Callable[[], str]:
         """What the workers write into their logs from now on."""
-        chosen = names or WORKERS
-        before = {name: len(self.platform.log(name)) for name in chosen}
-        return lambda: "".join(self.platform.log(name)[before[name] :] for name in chosen)
+        workers = names or WORKERS
+        before = {name: len(self.platform.log(name)) for name in workers}
+        return lambda: "".join(self.platform.log(name)[before[name] :] for name in workers)
 
     def kill(self, name: str) -> None:
         """With all below it, the parent first: it must not notice that a child is gone."""
         process = self.platform.processes.pop(name)
         family = [process.pid, *(each.pid for each in psutil.Process(process.pid).children(recursive=True))]
         for pid in family:
-            send(pid, signal.SIGKILL)
+            send_signal(pid, signal.SIGKILL)
         process.wait()
 
 
-def send(pid: int | None, number: signal.Signals) -> None:
+def send_signal(pid: int | None, number: signal.Signals) -> None:
     """To a process that may be gone."""
     if pid is not None:
         with suppress(ProcessLookupError):
@@ -91,16 +91,16 @@ def cpu_seconds(pid: int | None) -> tuple[int, float] | None:
 
 
 @contextmanager
-def lab(home: Home, postgres: Postgres, redis: Redis) -> Iterator[Lab]:
+def start_lab(home: Home, postgres: Postgres, redis: Redis) -> Iterator[Lab]:
     cable = Proxy(postgres.port)
     platform = LivePlatform(home)
-    found = Lab(postgres, redis, platform, cable)
+    lab = Lab(postgres, redis, platform, cable)
     try:
         platform.start_web()
         platform.start("scheduler", scheduler_command())
         for name in WORKERS:
-            found.start_worker(name)
-        yield found
+            lab.start_worker(name)
+        yield lab
     finally:
         platform.stop()
         cable.close()

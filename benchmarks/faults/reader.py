@@ -56,12 +56,12 @@ class Reader:
 
     def take(self, event: Mapping[str, str]) -> None:
         """As browsers do: an id counts once its event is whole."""
-        told = json.loads(event["data"])
+        data = json.loads(event["data"])
         self.last = event["id"]
         if event["event"] == "hello":
             self.greeted.set()
         if event["event"] == "metric":
-            self.rounds[told["run"]].append((told["round"], told["metrics"]))
+            self.rounds[data["run"]].append((data["round"], data["metrics"]))
 
     def has(self, ends: Mapping[int, int]) -> bool:
         return all(self.rounds[run] and self.rounds[run][-1][0] == last for run, last in ends.items())

@@ -48,7 +48,7 @@ class FileLimit:
 
     @contextmanager
     def full(self, worker: str) -> Iterator[None]:
-        runner = psutil.Process(self.lab.runner_of(worker))
+        runner = psutil.Process(self.lab.runner_pid(worker))
         before = runner.rlimit(psutil.RLIMIT_FSIZE)
         runner.rlimit(psutil.RLIMIT_FSIZE, (0, before[1]))
         try:
@@ -62,13 +62,13 @@ def small_disk(lab: Lab) -> Iterator[Disk]:
     """For the files of runs that begin meanwhile, gone afterwards."""
     folder = home() / "runs"
     folder.mkdir(exist_ok=True)
-    mounted = os.geteuid() == 0 and command("mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder))
+    mounted = os.geteuid() == 0 and run_command("mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder))
     try:
         yield SmallFileSystem(folder) if mounted else FileLimit(lab)
     finally:
         if mounted:
-            command("umount", "--lazy", str(folder))
+            run_command("umount", "--lazy", str(folder))
 
 
-def command(*arguments: str) -> bool:
+def run_command(*arguments: str) -> bool:
     return subprocess.run(arguments, capture_output=True, check=False).returncode == 0

@@ -5,76 +5,76 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.reproduction.svg import picture
+from benchmarks.reproduction.svg import draw_chart
 
 FOLDER = "reproduction"
 MOST_ROWS = 24
-Told = Mapping[str, Any]
+Results = Mapping[str, Any]
 
 
-def marks(preset: str) -> tuple[str, str]:
+def preset_marks(preset: str) -> tuple[str, str]:
     return f"<!-- {preset}: written by `python -m benchmarks.reproduction` -->", f"<!-- /{preset} -->"
 
 
-def section(preset: str, told: Told) -> str:
+def preset_section(preset: str, results: Results) -> str:
     blocks = [
-        progress(told),
-        *(f"![{chart['title']}]({FOLDER}/{name})" for name, chart in named(preset, told)),
-        *(shown_table(table) for table in told["tables"]),
-        *compared(told),
+        progress_text(results),
+        *(f"![{chart['title']}]({FOLDER}/{name})" for name, chart in named_charts(preset, results)),
+        *(table_text(table) for table in results["tables"]),
+        *comparison_blocks(results),
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
-def named(preset: str, told: Told) -> list[tuple[str, Told]]:
-    return [(f"{preset}-{place}.svg", chart) for place, chart in enumerate(told["charts"], start=1)]
+def named_charts(preset: str, results: Results) -> list[tuple[str, Results]]:
+    return [(f"{preset}-{place}.svg", chart) for place, chart in enumerate(results["charts"], start=1)]
 
 
-def pictures(preset: str, told: Told) -> dict[str, str]:
-    return {name: picture(chart) for name, chart in named(preset, told)}
+def chart_files(preset: str, results: Results) -> dict[str, str]:
+    return {name: draw_chart(chart) for name, chart in named_charts(preset, results)}
 
 
-def progress(told: Told) -> str:
-    total, done = sum(told["states"].values()), told["states"].get("done", 0)
+def progress_text(results: Results) -> str:
+    total, done = sum(results["states"].values()), results["states"].get("done", 0)
     state = (
         "all runs are done" if done == total else f"**{done} of {total} runs are done; the others are missing below**"
     )
-    return f"*{told['study']}.* {told['cut']} {total} runs: {state}."
+    return f"*{results['study']}.* {results['cut']} {total} runs: {state}."
 
 
-def shown_table(table: Told) -> str:
-    rows = [[*heads, *(emphasised(*field) for field in fields)] for heads, fields in table["rows"]]
-    lines = markdown([*table["heads"], *table["columns"]], rows, words=len(table["heads"]))
+def table_text(table: Results) -> str:
+    rows = [[*heads, *(emphasise(*field) for field in fields)] for heads, fields in table["rows"]]
+    lines = markdown_table([*table["heads"], *table["columns"]], rows, words=len(table["heads"]))
     text = f"{lines}\n\n{table['caption'].rstrip('.')}." if table["caption"] else lines
-    return folded(table["title"], text) if len(rows) > MOST_ROWS else f"**{table['title']}**\n\n{text}"
+    return fold_away(table["title"], text) if len(rows) > MOST_ROWS else f"**{table['title']}**\n\n{text}"
 
 
-def emphasised(text: str, standing: str) -> str:
+def emphasise(text: str, standing: str) -> str:
     return f"**{text}**" if standing == "best" else f"{text} †" if standing == "tie" else text
 
 
-def compared(told: Told) -> list[str]:
+def comparison_blocks(results: Results) -> list[str]:
     """The published numbers that have a counterpart, and why the others have none."""
     columns = ["cell", "number", "published", "measured [95 %]", "n", "difference", "inside"]
-    rows = [compared_row(row) for row in told["compared"]]
-    within = [row["inside"] for row in told["compared"] if row["inside"] is not None]
-    lines = [f"- {count} not compared: {reason}" for reason, count in told["not_compared"].items()]
+    rows = [comparison_cells(row) for row in results["compared"]]
+    within = [row["inside"] for row in results["compared"] if row["inside"] is not None]
+    lines = [f"- {count} not compared: {reason}" for reason, count in results["not_compared"].items()]
     head = f"**Published beside measured**: {len(rows)} numbers compared"
     head += f", {sum(within)} of {len(within)} inside the measured 95 % interval." if within else "."
-    table = markdown(columns, rows, words=2) if rows else ""
-    return [head, folded("Number by number", table) if len(rows) > MOST_ROWS else table, "\n".join(lines)]
+    table = markdown_table(columns, rows, words=2) if rows else ""
+    return [head, fold_away("Number by number", table) if len(rows) > MOST_ROWS else table, "\n".join(lines)]
 
 
-def compared_row(row: Told) -> list[str]:
+def comparison_cells(row: Results) -> list[str]:
     inside = {True: "yes", False: "no", None: ""}[row["inside"]]
     values = [f"{row[name]} {row['unit']}" for name in ("published", "measured")]
     return [row["about"], row["what"], *values, str(row["n"]), row["difference"], inside]
 
 
-def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int) -> str:
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int) -> str:
     rule = ["---"] * words + ["---:"] * (len(columns) - words)
     return "\n".join(f"| {' | '.join(row)} |" for row in [columns, rule, *rows])
 
 
-def folded(title: str, text: str) -> str:
+def fold_away(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"

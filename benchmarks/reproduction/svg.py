@@ -34,15 +34,15 @@ class Frame:
         return "M" + "L".join(f"{self.across(x):.1f},{self.up(y):.1f}" for x, y in points)
 
 
-def picture(chart: Mapping[str, Any]) -> str:
+def draw_chart(chart: Mapping[str, Any]) -> str:
     """`lines` has by label its points: x, mean, and low and high or nothing."""
-    lines: dict[str, Points] = {label: known(points) for label, points in chart["lines"].items()}
+    lines: dict[str, Points] = {label: known_points(points) for label, points in chart["lines"].items()}
     top = LEGEND_LINE * len(lines)
-    frame = Frame(*limits(lines), top)
+    frame = Frame(*value_limits(lines), top)
     parts = [
-        *axes(frame, chart["x"], chart["y"]),
-        *(part for place, points in enumerate(lines.values()) for part in line(points, frame, colour(place))),
-        *(part for place, label in enumerate(lines) for part in entry(place, label)),
+        *draw_axes(frame, chart["x"], chart["y"]),
+        *(part for place, points in enumerate(lines.values()) for part in draw_line(points, frame, line_colour(place))),
+        *(part for place, label in enumerate(lines) for part in draw_legend_entry(place, label)),
     ]
     size = f'viewBox="0 0 {WIDTH} {HEIGHT + top}" font-family="sans-serif" font-size="12"'
     body = "\n".join([f"<title>{escape(chart['title'])}</title>", *parts])
@@ -50,15 +50,15 @@ def picture(chart: Mapping[str, Any]) -> str:
     return f'{head}\n<rect width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>\n'
 
 
-def known(points: Points) -> Points:
+def known_points(points: Points) -> Points:
     return [point for point in points if point[1] is not None]
 
 
-def colour(place: int) -> str:
+def line_colour(place: int) -> str:
     return COLOURS[place % len(COLOURS)]
 
 
-def limits(lines: Mapping[str, Points]) -> tuple[tuple[float, float], tuple[float, float]]:
+def value_limits(lines: Mapping[str, Points]) -> tuple[tuple[float, float], tuple[float, float]]:
     x = [point[0] or 0.0 for points in lines.values() for point in points]
     y = [value for points in lines.values() for point in points for value in point[1:] if value is not None]
     low, high = min(y, default=0.0), max(y, default=1.0)
@@ -66,13 +66,13 @@ def limits(lines: Mapping[str, Points]) -> tuple[tuple[float, float], tuple[floa
     return (min(x, default=0.0), max(x, default=1.0)), (low - room, high + room)
 
 
-def axes(frame: Frame, x: str, y: str) -> Iterator[str]:
+def draw_axes(frame: Frame, x: str, y: str) -> Iterator[str]:
     left, right, bottom = LEFT, WIDTH - RIGHT, frame.up(frame.y[0])
-    for value in ticks(*frame.y):
+    for value in round_ticks(*frame.y):
         at = frame.up(value)
         yield f'<path d="M{left},{at:.1f}H{right}" stroke="#d9dde2"/>'
         yield f'<text x="{left - 6}" y="{at + 4:.1f}" text-anchor="end" fill="#4a4a4a">{value:g}</text>'
-    for value in ticks(*frame.x):
+    for value in round_ticks(*frame.x):
         at = frame.across(value)
         yield f'<text x="{at:.1f}" y="{bottom + 18:.1f}" text-anchor="middle" fill="#4a4a4a">{value:g}</text>'
     yield f'<path d="M{left},{bottom:.1f}H{right}" stroke="#4a4a4a"/>'
@@ -82,7 +82,7 @@ def axes(frame: Frame, x: str, y: str) -> Iterator[str]:
     yield f'<text {turned} text-anchor="middle">{escape(y)}</text>'
 
 
-def ticks(low: float, high: float) -> list[float]:
+def round_ticks(low: float, high: float) -> list[float]:
     """Round numbers within."""
     rough = (high - low) / TICKS or 1.0
     size = 10 ** math.floor(math.log10(rough))
@@ -91,7 +91,7 @@ def ticks(low: float, high: float) -> list[float]:
     return [round(place * step, 10) for place in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def line(points: Points, frame: Frame, colour: str) -> Iterator[str]:
+def draw_line(points: Points, frame: Frame, colour: str) -> Iterator[str]:
     banded = [(x, low, high) for x, _, low, high in points if low is not None and high is not None]
     if banded:
         upper, lower = [(x, high) for x, _, high in banded], [(x, low) for x, low, _ in reversed(banded)]
@@ -100,7 +100,7 @@ def line(points: Points, frame: Frame, colour: str) -> Iterator[str]:
     yield f'<path d="{frame.path(middle)}" fill="none" stroke="{colour}" stroke-width="2"/>'
 
 
-def entry(place: int, label: str) -> Iterator[str]:
+def draw_legend_entry(place: int, label: str) -> Iterator[str]:
     at = TOP + LEGEND_LINE * place
-    yield f'<path d="M{LEFT},{at}h24" stroke="{colour(place)}" stroke-width="2"/>'
+    yield f'<path d="M{LEFT},{at}h24" stroke="{line_colour(place)}" stroke-width="2"/>'
     yield f'<text x="{LEFT + 32}" y="{at + 4}">{escape(label)}</text>'

@@ -13,44 +13,47 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.plan import ROOT
-from benchmarks.report import publish
-from benchmarks.strategies.measure import Found, built_in, measured, stale
-from benchmarks.strategies.page import CATALOG, TABLE, catalog_text, marks, table_text
+from benchmarks.publish import ROOT, replace_between_marks
+from benchmarks.strategies.measure import StrategyResult, built_in_strategies, measure_strategies, stale_strategies
+from benchmarks.strategies.page import CATALOG, TABLE, catalog_text, strategy_marks, table_text
 
 RESULTS = ROOT / "benchmarks" / "results" / "strategies.json"
 PAGE = ROOT / "docs" / "strategies.md"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = parsed(arguments)
-    known = read(RESULTS)
-    names = [] if given.page else [name for name in built_in() if name in given.again or name in stale(known)]
-    for name, found in measured(names, print):
-        known[name] = found
-        write(RESULTS, {each: known[each] for each in built_in() if each in known})
-    written = [publish(PAGE, text, marks(mark)) for mark, text in texts(known).items()]
+    options = parse_arguments(arguments)
+    results = read_results(RESULTS)
+    names = (
+        []
+        if options.page
+        else [name for name in built_in_strategies() if name in options.again or name in stale_strategies(results)]
+    )
+    for name, result in measure_strategies(names, print):
+        results[name] = result
+        write_results(RESULTS, {each: results[each] for each in built_in_strategies() if each in results})
+    written = [replace_between_marks(PAGE, text, strategy_marks(mark)) for mark, text in page_texts(results).items()]
     return 0 if all(written) else 1
 
 
-def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--again", nargs="+", choices=built_in(), default=[], metavar="STRATEGY")
+    parser.add_argument("--again", nargs="+", choices=built_in_strategies(), default=[], metavar="STRATEGY")
     parser.add_argument("--page", action="store_true")
     return parser.parse_args(arguments)
 
 
-def texts(known: dict[str, Found]) -> dict[str, str]:
-    return {TABLE: table_text(known), CATALOG: catalog_text()}
+def page_texts(results: dict[str, StrategyResult]) -> dict[str, str]:
+    return {TABLE: table_text(results), CATALOG: catalog_text()}
 
 
-def read(path: Path) -> dict[str, Found]:
+def read_results(path: Path) -> dict[str, StrategyResult]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def write(path: Path, known: dict[str, Found]) -> None:
+def write_results(path: Path, results: dict[str, StrategyResult]) -> None:
     path.parent.mkdir(exist_ok=True)
-    rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(found)}" for name, found in known.items())
+    rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(result)}" for name, result in results.items())
     path.write_text(f"{{\n{rows}\n}}\n")
 
 

@@ -20,38 +20,40 @@ BLOCK: dict[str, Any] = {
     # For FedLoss, which weighs clients by the loss on it; the others train on the same samples.
     "evaluation": {"validation": 0.1},
 }
-Found = dict[str, Any]
+StrategyResult = dict[str, Any]
 
 
-def built_in() -> list[str]:
+def built_in_strategies() -> list[str]:
     return [name for name, each in load_catalog().strategies.items() if not each.origin]
 
 
-def stale(known: Found) -> list[str]:
+def stale_strategies(results: StrategyResult) -> list[str]:
     """Strategies without a result of their present version on this federation."""
-    return [name for name in built_in() if not is_current(known.get(name), name)]
+    return [name for name in built_in_strategies() if not is_current(results.get(name), name)]
 
 
-def is_current(found: Found | None, name: str) -> bool:
-    return bool(found) and found["block"] == BLOCK and found["version"] == load_catalog().strategies[name].version
+def is_current(result: StrategyResult | None, name: str) -> bool:
+    return bool(result) and result["block"] == BLOCK and result["version"] == load_catalog().strategies[name].version
 
 
-def measured(names: Iterable[str], tell: Callable[[str], None]) -> Iterable[tuple[str, Found]]:
+def measure_strategies(names: Iterable[str], tell: Callable[[str], None]) -> Iterable[tuple[str, StrategyResult]]:
     for name in names:
         histories = [simulate({**BLOCK, "strategy": {"name": name}, "seed": seed}).history for seed in SEEDS]
-        at = {str(number): [history[number].metrics["accuracy"] for history in histories] for number in CHECKPOINTS}
-        sent = [sum(total(record.metrics) for record in history) for history in histories]
-        tell(f"{name:18} {' '.join(f'{value:.3f}' for value in at['30'])}")
+        accuracies = {
+            str(number): [history[number].metrics["accuracy"] for history in histories] for number in CHECKPOINTS
+        }
+        bytes_sent = [sum(total_bytes(record.metrics) for record in history) for history in histories]
+        tell(f"{name:18} {' '.join(f'{value:.3f}' for value in accuracies['30'])}")
         yield (
             name,
             {
                 "version": load_catalog().strategies[name].version,
                 "block": BLOCK,
-                "accuracy": {number: [round(value, 6) for value in values] for number, values in at.items()},
-                "bytes": round(sum(sent) / len(sent)),
+                "accuracy": {number: [round(value, 6) for value in values] for number, values in accuracies.items()},
+                "bytes": round(sum(bytes_sent) / len(bytes_sent)),
             },
         )
 
 
-def total(metrics: Any) -> float:
+def total_bytes(metrics: Any) -> float:
     return sum(metrics.get(name, 0.0) for name in ("bytes_up", "bytes_down", "bytes_peer"))

@@ -1,0 +1,1 @@
+"""People, their rights, API tokens and share links, and the audit log."""

@@ -10,17 +10,17 @@ from ninja import Query, Router
 from pydantic import Field
 
 from experiments.access.services.rights import require_admin
-from experiments.api.auth import person
-from experiments.api.paging import Paging, page_of, sorting, whole_key
-from experiments.api.schemas import Answer, Page, described, refusals
+from experiments.api.paging import Paging, find_sorting, integer_key, read_page
+from experiments.api.schemas import Answer, Page, error_responses, example_config
 from experiments.core.json_values import plain_text
 from experiments.models import AuditEntry
+from experiments.web.requests import current_user
 
 router = Router(tags=["lab"])
 
 
 class AuditAnswer(Answer):
-    model_config = described(
+    model_config = example_config(
         id=5,
         at="2026-03-01T12:00:00Z",
         actor="mira",
@@ -48,13 +48,15 @@ class AuditFilter(Paging):
     actor: str = Field("", max_length=150, description="Only this person's.", examples=["mira"])
 
 
-@router.get("/audit", response={200: Page[AuditAnswer], **refusals(403)}, summary="Who did what, the latest first")
-def audit(request: HttpRequest, wanted: Query[AuditFilter]) -> Any:
+@router.get(
+    "/audit", response={200: Page[AuditAnswer], **error_responses(403)}, summary="Who did what, the latest first"
+)
+def audit(request: HttpRequest, filters: Query[AuditFilter]) -> Any:
     """For admins."""
-    require_admin(person(request))
-    given = {"action": wanted.action, "actor_name": wanted.actor}
-    entries = AuditEntry.objects.filter(**{name: plain_text(text) for name, text in given.items() if text})
-    count, following, page = page_of(entries, wanted, sorting("-id", {"id": whole_key("id")}))
+    require_admin(current_user(request))
+    fields = {"action": filters.action, "actor_name": filters.actor}
+    entries = AuditEntry.objects.filter(**{name: plain_text(text) for name, text in fields.items() if text})
+    count, following, page = read_page(entries, filters, find_sorting("-id", {"id": integer_key("id")}))
     return {"count": count, "next": following, "items": [entry_answer(each) for each in page]}
 
 

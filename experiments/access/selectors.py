@@ -25,7 +25,7 @@ def people_rows() -> list[PersonRow]:
     return [PersonRow(each, each.made, each.keys) for each in people.order_by("-is_active", "username")]
 
 
-SHOWN = 200
+TOKENS_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,14 @@ class TokenRow:
 
 def token_rows(*, owner: User) -> list[TokenRow]:
     """Those that work first, the newest of them on top."""
-    rows = [TokenRow(token, state_of(token)) for token in Token.objects.filter(owner=owner).order_by("-pk")[:SHOWN]]
+    rows = [
+        TokenRow(token, token_state(token))
+        for token in Token.objects.filter(owner=owner).order_by("-pk")[:TOKENS_SHOWN]
+    ]
     return sorted(rows, key=lambda row: not row.alive)
 
 
-def state_of(token: Token) -> str:
+def token_state(token: Token) -> str:
     if token.revoked:
         return "revoked"
     return "expired" if token.expires and token.expires <= timezone.now() else "active"

@@ -15,15 +15,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from experiments.access.selectors import people_rows, token_rows
 from experiments.access.services.people import user_set_active, user_set_role
-from experiments.access.services.throttling import CLOSED, is_closed, log_in_done, log_in_failed
+from experiments.access.services.throttling import LOG_IN_CLOSED, is_log_in_closed, record_failed_log_in, record_log_in
 from experiments.access.services.tokens import token_create, token_revoke
 from experiments.core.json_values import plain_text
 from experiments.models import AuditEntry, Role, Token, User
-from experiments.web.requests import person, whole_number
+from experiments.web.requests import current_user, whole_number
 from workers.errors import TributaryError
 
 
-def address_of(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR") or "")
 
 
@@ -33,77 +33,85 @@ class LogIn(LoginView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         name = request.POST.get("username", "")
-        if is_closed(name=name, address=address_of(request)):
+        if is_log_in_closed(name=name, address=client_address(request)):
             form = self.get_form_class()(request)
-            answer = self.render_to_response(self.get_context_data(form=form, closed=CLOSED, name=name))
+            answer = self.render_to_response(self.get_context_data(form=form, closed=LOG_IN_CLOSED, name=name))
             answer.status_code = 429
             answer["Retry-After"] = "900"
             return answer
         return super().post(request, *args, **kwargs)
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        log_in_failed(name=self.request.POST.get("username", ""), address=address_of(self.request))
+        record_failed_log_in(name=self.request.POST.get("username", ""), address=client_address(self.request))
         return super().form_invalid(form)
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)
-        log_in_done(person=person(self.request), address=address_of(self.request))
+        record_log_in(person=current_user(self.request), address=client_address(self.request))
         return answer
 
 
 LIFETIMES = {"7": "in 7 days", "30": "in 30 days", "90": "in 90 days", "365": "in a year", "0": "never, until revoked"}
-FIRST = {"scope": "read", "days": "90"}
+TOKEN_DEFAULTS = {"scope": "read", "days": "90"}
 
 
 @require_GET
 def me(request: HttpRequest) -> HttpResponse:
-    return page(request)
+    return render_me(request)
 
 
 @never_cache
 @require_POST
 def token_new(request: HttpRequest) -> HttpResponse:
     """Answers with the page itself, not with a redirect: the secret is kept nowhere that it could be fetched from."""
-    given = {name: request.POST.get(name, "") for name in ("name", "scope", "days")}
+    form = {name: request.POST.get(name, "") for name in ("name", "scope", "days")}
     try:
         _, secret = token_create(
-            owner=person(request), name=given["name"], scope=given["scope"], days=whole_number(given["days"], 0) or None
+            owner=current_user(request),
+            name=form["name"],
+            scope=form["scope"],
+            days=whole_number(form["days"], 0) or None,
         )
     except TributaryError as error:
-        return page(request, status=422, given=given, problem=error)
-    return page(request, secret=secret)
+        return render_me(request, status=422, given=form, problem=error)
+    return render_me(request, secret=secret)
 
 
 @require_POST
 def token_end(request: HttpRequest, pk: int) -> HttpResponse:
     """Somebody else's token is as good as none."""
-    token = get_object_or_404(Token, pk=pk, owner=person(request))
-    token_revoke(token=token, actor=person(request))
+    token = get_object_or_404(Token, pk=pk, owner=current_user(request))
+    token_revoke(token=token, actor=current_user(request))
     messages.success(request, f"“{token.name}” is revoked: whatever used it is refused from now on.")
     return redirect("me")
 
 
-def page(request: HttpRequest, status: int = 200, **more: Any) -> HttpResponse:
-    context = {"tokens": token_rows(owner=person(request)), "lifetimes": LIFETIMES.items(), "given": FIRST, **more}
+def render_me(request: HttpRequest, status: int = 200, **more: Any) -> HttpResponse:
+    context = {
+        "tokens": token_rows(owner=current_user(request)),
+        "lifetimes": LIFETIMES.items(),
+        "given": TOKEN_DEFAULTS,
+        **more,
+    }
     return render(request, "pages/me.html", context, status=status)
 
 
 def change_role(request: HttpRequest, user: User) -> str:
-    changed = user_set_role(user=user, role=request.POST.get("role", ""), actor=person(request))
-    return f"{changed.username} is {changed.get_role_display().partition(':')[0].lower()} from now on."
+    account = user_set_role(user=user, role=request.POST.get("role", ""), actor=current_user(request))
+    return f"{account.username} is {account.get_role_display().partition(':')[0].lower()} from now on."
 
 
 def shut_out(request: HttpRequest, user: User) -> str:
-    user_set_active(user=user, active=False, actor=person(request))
+    user_set_active(user=user, active=False, actor=current_user(request))
     return f"{user.username} is shut out: logged out everywhere, and refused with every token."
 
 
 def let_in(request: HttpRequest, user: User) -> str:
-    user_set_active(user=user, active=True, actor=person(request))
+    user_set_active(user=user, active=True, actor=current_user(request))
     return f"{user.username} may log in again."
 
 
-ACTIONS: dict[str, Callable[[HttpRequest, User], str]] = {
+ACCOUNT_ACTIONS: dict[str, Callable[[HttpRequest, User], str]] = {
     "role": change_role,
     "shut-out": shut_out,
     "let-in": let_in,
@@ -112,30 +120,30 @@ ACTIONS: dict[str, Callable[[HttpRequest, User], str]] = {
 
 @require_GET
 def accounts(request: HttpRequest) -> HttpResponse:
-    if not person(request).is_lab_admin:
+    if not current_user(request).is_lab_admin:
         raise PermissionDenied
     return render(request, "pages/people.html", {"rows": people_rows(), "roles": Role.choices})
 
 
 @require_POST
 def account_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
-    if not person(request).is_lab_admin:
+    if not current_user(request).is_lab_admin:
         raise PermissionDenied
-    if action not in ACTIONS:
+    if action not in ACCOUNT_ACTIONS:
         raise Http404
     try:
-        messages.success(request, ACTIONS[action](request, get_object_or_404(User, pk=pk)))
+        messages.success(request, ACCOUNT_ACTIONS[action](request, get_object_or_404(User, pk=pk)))
     except TributaryError as error:
         messages.error(request, " ".join([error.detail, *(each.message for each in error.errors)]))
     return redirect("people")
 
 
-PAGE = 100
+AUDIT_PAGE_SIZE = 100
 
 
 @require_GET
 def audit(request: HttpRequest) -> HttpResponse:
-    if not person(request).is_lab_admin:
+    if not current_user(request).is_lab_admin:
         raise PermissionDenied
     entries = AuditEntry.objects.order_by("-pk")
     action = plain_text(request.GET.get("action", ""))
@@ -143,9 +151,11 @@ def audit(request: HttpRequest) -> HttpResponse:
         entries = entries.filter(action=action)
     if before := whole_number(request.GET.get("before"), 0):
         entries = entries.filter(pk__lt=before)
-    rows = list(entries[: PAGE + 1])
-    more = rows[PAGE - 1].pk if len(rows) > PAGE else None
+    rows = list(entries[: AUDIT_PAGE_SIZE + 1])
+    more = rows[AUDIT_PAGE_SIZE - 1].pk if len(rows) > AUDIT_PAGE_SIZE else None
     actions = AuditEntry.objects.order_by("action").values_list("action", flat=True).distinct()
     return render(
-        request, "pages/audit.html", {"entries": rows[:PAGE], "more": more, "action": action, "actions": actions}
+        request,
+        "pages/audit.html",
+        {"entries": rows[:AUDIT_PAGE_SIZE], "more": more, "action": action, "actions": actions},
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django.http import HttpRequest
 from ninja.errors import AuthenticationError
 from ninja.security import HttpBearer, SessionAuth
 
-from experiments.access.services.throttling import rate_check
+from experiments.access.services.throttling import check_rate_limit
 from experiments.access.services.tokens import token_authenticate
 from experiments.core.errors import NotAllowedError
-from experiments.models import Scope, Token, User
+from experiments.models import Scope, Token
+from experiments.web.requests import current_user
 
 READS = ("GET", "HEAD", "OPTIONS")
 
@@ -20,32 +21,28 @@ class BearerToken(HttpBearer):
     """`Authorization: Bearer trib_...`. A bad token is refused, whatever cookie comes with it."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Token:
-        found = token_authenticate(token)
-        if found is None:
+        known_token = token_authenticate(token)
+        if known_token is None:
             raise AuthenticationError
-        if found.scope != Scope.WRITE and request.method not in READS:
+        if known_token.scope != Scope.WRITE and request.method not in READS:
             raise NotAllowedError("This token may only read. Make one with the scope write on your own page.")
-        request.user = found.owner
-        count(request)
-        return found
+        request.user = known_token.owner
+        count_request(request)
+        return known_token
 
 
 class BrowserSession(SessionAuth):
     """The cookie of a person who logged in."""
 
     def authenticate(self, request: HttpRequest, key: str | None) -> Any:
-        known = super().authenticate(request, key)
-        if known:
-            count(request)
-        return known
+        user = super().authenticate(request, key)
+        if user:
+            count_request(request)
+        return user
 
 
-def count(request: HttpRequest) -> None:
-    rate_check(who=str(person(request).pk), write=request.method not in READS)
-
-
-def person(request: HttpRequest) -> User:
-    return cast(User, request.user)
+def count_request(request: HttpRequest) -> None:
+    check_rate_limit(who=str(current_user(request).pk), write=request.method not in READS)
 
 
 AUTH = [BearerToken(), BrowserSession()]

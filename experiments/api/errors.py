@@ -16,69 +16,69 @@ from experiments.core.errors import ConflictError, GoneError, NotAllowedError
 from workers.errors import Problem, SpecError, TributaryError
 
 logger = logging.getLogger(__name__)
-STATUS: dict[type[TributaryError], int] = {
+STATUS_BY_ERROR: dict[type[TributaryError], int] = {
     SpecError: 422,
     NotAllowedError: 403,
     ConflictError: 409,
     GoneError: 404,
     RateLimitError: 429,
 }
-UNKNOWN = "Log in first, or send an API token: Authorization: Bearer trib_..."
-MISSING = "There is no such thing."
+NOT_LOGGED_IN = "Log in first, or send an API token: Authorization: Bearer trib_..."
+NOT_FOUND = "There is no such thing."
 
 
-def status_of(error: TributaryError) -> int:
-    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
+def http_status(error: TributaryError) -> int:
+    return next((status for kind, status in STATUS_BY_ERROR.items() if isinstance(error, kind)), 400)
 
 
-def problems_in(error: ValidationError) -> list[Problem]:
+def validation_problems(error: ValidationError) -> list[Problem]:
     """Where each problem is in what was sent: without the source and the parameter's own name."""
-    return [Problem(path_of(each["loc"]), f"{each['msg']}.") for each in error.errors]
+    return [Problem(problem_path(each["loc"]), f"{each['msg']}.") for each in error.errors]
 
 
-def path_of(location: tuple[int | str, ...]) -> str:
+def problem_path(location: tuple[int | str, ...]) -> str:
     parts = location[2:] if location[0] in ("body", "query") and len(location) > 2 else location[1:]
     return ".".join(str(part) for part in parts)
 
 
-def refusal(status: int, detail: str, errors: Iterable[Problem] = ()) -> HttpResponse:
-    listed = [{"path": each.path, "message": each.message} for each in errors]
-    return JsonResponse({"detail": detail, "errors": listed}, status=status)
+def error_response(status: int, detail: str, errors: Iterable[Problem] = ()) -> HttpResponse:
+    problems = [{"path": each.path, "message": each.message} for each in errors]
+    return JsonResponse({"detail": detail, "errors": problems}, status=status)
 
 
 def add_error_handlers(api: NinjaAPI) -> None:
     @api.exception_handler(TributaryError)
-    def refused(request: HttpRequest, error: TributaryError) -> HttpResponse:
-        response = refusal(status_of(error), error.detail, error.errors)
+    def answer_refusal(request: HttpRequest, error: TributaryError) -> HttpResponse:
+        response = error_response(http_status(error), error.detail, error.errors)
         if isinstance(error, RateLimitError):
             response["Retry-After"] = str(error.seconds)
         return response
 
     @api.exception_handler(ValidationError)
-    def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
-        return refusal(422, "The request is not valid.", problems_in(error))
+    def answer_malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
+        return error_response(422, "The request is not valid.", validation_problems(error))
 
     @api.exception_handler(AuthenticationError)
-    def unknown_person(request: HttpRequest, _: AuthenticationError) -> HttpResponse:
-        response = refusal(401, UNKNOWN)
+    def answer_unknown_person(request: HttpRequest, _: AuthenticationError) -> HttpResponse:
+        response = error_response(401, NOT_LOGGED_IN)
         response["WWW-Authenticate"] = 'Bearer realm="Tributary"'
         return response
 
     @api.exception_handler(RequestDataTooBig)
-    def too_large(request: HttpRequest, _: RequestDataTooBig) -> HttpResponse:
+    def answer_too_large(request: HttpRequest, _: RequestDataTooBig) -> HttpResponse:
         megabytes = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) / 1e6
-        return refusal(413, f"The body is larger than {megabytes:.1f} MB. Launch the grid in several studies.")
+        return error_response(413, f"The body is larger than {megabytes:.1f} MB. Launch the grid in several studies.")
 
     @api.exception_handler(HttpError)
-    def other(request: HttpRequest, error: HttpError) -> HttpResponse:
+    def answer_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
         unread = str(error) == "Cannot parse request body"
-        return refusal(error.status_code, "The body is not JSON." if unread else str(error))
+        return error_response(error.status_code, "The body is not JSON." if unread else str(error))
 
     @api.exception_handler(Http404)
-    def missing(request: HttpRequest, _: Http404) -> HttpResponse:
-        return refusal(404, MISSING)
+    def answer_missing(request: HttpRequest, _: Http404) -> HttpResponse:
+        return error_response(404, NOT_FOUND)
 
     @api.exception_handler(Exception)
-    def broken(request: HttpRequest, error: Exception) -> HttpResponse:
+    def answer_broken(request: HttpRequest, error: Exception) -> HttpResponse:
         logger.exception("%s %s failed", request.method, request.path, exc_info=error)
-        return refusal(500, "Something broke on our side. The log has the details.")
+        return error_response(500, "Something broke on our side. The log has the details.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.api.errors import MISSING, UNKNOWN
-from experiments.api.schemas import REASONS
+from experiments.api.errors import NOT_FOUND, NOT_LOGGED_IN
+from experiments.api.schemas import STATUS_MEANINGS
 
 Document = dict[str, Any]
 TAGS = {
@@ -18,12 +18,12 @@ TAGS = {
     "export": "Every number, as tidy rows.",
     "compare": "Comparisons: the numbers behind every chart, saved views, and links to give away.",
 }
-PROBLEM = {"path": "blocks.0.strategy.mu", "message": "Input should be greater than or equal to 0, got -1."}
-DETAILS: dict[int, str] = {
+EXAMPLE_PROBLEM = {"path": "blocks.0.strategy.mu", "message": "Input should be greater than or equal to 0, got -1."}
+EXAMPLE_DETAILS: dict[int, str] = {
     400: "The body is not JSON.",
-    401: UNKNOWN,
+    401: NOT_LOGGED_IN,
     403: "Only the study's owner or an admin may do this.",
-    404: MISSING,
+    404: NOT_FOUND,
     409: "The run is done: only queued and running ones can be cancelled.",
     413: "The body is larger than 2.6 MB. Launch the grid in several studies.",
     422: "The spec has 1 problem.",
@@ -41,38 +41,38 @@ IF_NONE_MATCH = {
     "schema": {"type": "string", "examples": ['"0c7f1e5a9b3d2c48"']},
     "required": False,
 }
-REFUSED = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}}
-UNCHANGED = {"description": "What you have is still true.", "headers": ETAG}
+ERROR_CONTENT = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}}
+NOT_MODIFIED = {"description": "What you have is still true.", "headers": ETAG}
 
 
-def explained(document: Document) -> Document:
+def explain_document(document: Document) -> Document:
     document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
-    for method, operation in operations(document):
+    for method, operation in each_operation(document):
         for parameter in operation["parameters"]:
             # A parameter's examples are a map in OpenAPI; those of its schema, a list, say the same.
             parameter.pop("examples", None)
         if "requestBody" in operation:
-            operation["responses"] |= {400: {**REFUSED}, 413: {**REFUSED}}
+            operation["responses"] |= {400: {**ERROR_CONTENT}, 413: {**ERROR_CONTENT}}
         for status, response in operation["responses"].items():
             explain_response(int(status), response)
         if method == "get" and answers_json(operation):
             operation["parameters"].append(IF_NONE_MATCH)
             operation["responses"][200]["headers"] = ETAG
-            operation["responses"][304] = UNCHANGED
+            operation["responses"][304] = NOT_MODIFIED
     return document
 
 
-def operations(document: Document) -> Iterator[tuple[str, Document]]:
+def each_operation(document: Document) -> Iterator[tuple[str, Document]]:
     for methods in document["paths"].values():
         yield from methods.items()
 
 
 def explain_response(status: int, response: Document) -> None:
-    if status not in REASONS:
+    if status not in STATUS_MEANINGS:
         return
-    problems = [PROBLEM] if status == 422 else []
-    response["description"] = REASONS[status]
-    example = {"detail": DETAILS[status], "errors": problems}
+    problems = [EXAMPLE_PROBLEM] if status == 422 else []
+    response["description"] = STATUS_MEANINGS[status]
+    example = {"detail": EXAMPLE_DETAILS[status], "errors": problems}
     response["content"] = {"application/json": {**response["content"]["application/json"], "example": example}}
     if status in HEADERS:
         response["headers"] = HEADERS[status]

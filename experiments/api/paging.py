@@ -36,7 +36,7 @@ class SortKey:
     high: Any = None
     read: Callable[[Any], Any] = lambda value: value
 
-    def filled(self, *, descending: bool) -> Combinable:
+    def without_nulls(self, *, descending: bool) -> Combinable:
         empty = self.low if descending else self.high
         return self.expression if empty is None else Coalesce(self.expression, Value(empty))
 
@@ -49,7 +49,7 @@ def number_key(expression: Combinable) -> SortKey:
     return SortKey(expression, float("-inf"), float("inf"), float)
 
 
-def whole_key(field: str) -> SortKey:
+def integer_key(field: str) -> SortKey:
     return SortKey(F(field), read=int)
 
 
@@ -67,28 +67,28 @@ class Sorting:
         return self.name.startswith("-")
 
 
-def sorting(wanted: str, keys: Mapping[str, SortKey]) -> Sorting:
-    return Sorting(wanted, keys[wanted.removeprefix("-")])
+def find_sorting(name: str, keys: Mapping[str, SortKey]) -> Sorting:
+    return Sorting(name, keys[name.removeprefix("-")])
 
 
-def page_of(rows: QuerySet[Row], paging: Paging, by: Sorting) -> tuple[int, str | None, list[Row]]:
+def read_page(rows: QuerySet[Row], paging: Paging, by: Sorting) -> tuple[int, str | None, list[Row]]:
     """How many there are in all, the next cursor, and this page."""
-    place = rows.annotate(place=by.key.filled(descending=by.descending))
+    place = rows.annotate(place=by.key.without_nulls(descending=by.descending))
     sign = "-" if by.descending else ""
-    rest: Any = place.filter(after(paging.cursor, by)) if paging.cursor else place
-    found = list(rest.order_by(f"{sign}place", f"{sign}pk")[: paging.limit + 1])
-    page = found[: paging.limit]
-    more = len(found) > paging.limit
-    return rows.order_by().count(), cursor_at(page[-1], by) if more else None, page
+    rest: Any = place.filter(rows_after(paging.cursor, by)) if paging.cursor else place
+    following = list(rest.order_by(f"{sign}place", f"{sign}pk")[: paging.limit + 1])
+    page = following[: paging.limit]
+    more = len(following) > paging.limit
+    return rows.order_by().count(), write_cursor(page[-1], by) if more else None, page
 
 
-def after(cursor: str, by: Sorting) -> Q:
+def rows_after(cursor: str, by: Sorting) -> Q:
     side = "lt" if by.descending else "gt"
     value, pk = read_cursor(cursor, by)
     return Q(**{f"place__{side}": value}) | Q(**{"place": value, f"pk__{side}": pk})
 
 
-def cursor_at(row: Any, by: Sorting) -> str:
+def write_cursor(row: Any, by: Sorting) -> str:
     value = row.place.isoformat() if isinstance(row.place, datetime) else row.place
     return urlsafe_b64encode(json.dumps([by.name, value, row.pk]).encode()).decode()
 
@@ -96,10 +96,10 @@ def cursor_at(row: Any, by: Sorting) -> str:
 def read_cursor(cursor: str, by: Sorting) -> tuple[Any, int]:
     try:
         name, value, pk = json.loads(urlsafe_b64decode(cursor))
-        found = by.key.read(value), int(pk)
+        position = by.key.read(value), int(pk)
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise SpecError([Problem("cursor", BAD_CURSOR)], "The cursor cannot be read.") from None
-    whole = found[0] if isinstance(found[0], int) else 0
-    if name != by.name or not all(abs(number) < 2**63 for number in (found[1], whole)):
+    whole = position[0] if isinstance(position[0], int) else 0
+    if name != by.name or not all(abs(number) < 2**63 for number in (position[1], whole)):
         raise SpecError([Problem("cursor", BAD_CURSOR)], "The cursor belongs to another list.")
-    return found
+    return position

@@ -11,7 +11,7 @@ Id = Annotated[int, Field(ge=1, lt=2**63)]
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 Item = TypeVar("Item")
-REASONS = {
+STATUS_MEANINGS = {
     400: "The body is not JSON, or what was asked for cannot be made",
     401: "Nobody is logged in, or the token is wrong, revoked or expired",
     403: "The person, or the token, may not do this",
@@ -23,7 +23,7 @@ REASONS = {
 }
 
 
-def described(**example: Any) -> ConfigDict:
+def example_config(**example: Any) -> ConfigDict:
     """A model whose fields have docstrings, with one example of the whole."""
     return ConfigDict(use_attribute_docstrings=True, json_schema_extra={"examples": [example]})
 
@@ -33,7 +33,9 @@ class Answer(Schema):
 
 
 class ProblemAnswer(Answer):
-    model_config = described(path="blocks.0.strategy.mu", message="Input should be greater than or equal to 0, got -1.")
+    model_config = example_config(
+        path="blocks.0.strategy.mu", message="Input should be greater than or equal to 0, got -1."
+    )
 
     path: str
     """Where, as written; empty where it is the whole."""
@@ -42,7 +44,7 @@ class ProblemAnswer(Answer):
 
 
 class ErrorAnswer(Answer):
-    model_config = described(detail="There is no such thing.", errors=[])
+    model_config = example_config(detail="There is no such thing.", errors=[])
 
     detail: str
     """What happened, and what to do."""
@@ -50,7 +52,7 @@ class ErrorAnswer(Answer):
     """Each problem, where there are several or it has a place."""
 
 
-def refusals(*statuses: int) -> dict[int, type[ErrorAnswer]]:
+def error_responses(*statuses: int) -> dict[int, type[ErrorAnswer]]:
     """How a route may refuse; everyone may be unknown, malformed or too many."""
     return dict.fromkeys(sorted({401, 422, 429, *statuses}), ErrorAnswer)
 

@@ -18,9 +18,10 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError
 from ninja.operation import Operation
 
-from experiments.api.auth import BearerToken, person
-from experiments.api.errors import MISSING, UNKNOWN, refusal
-from experiments.api.openapi import explained
+from experiments.api.auth import BearerToken
+from experiments.api.errors import NOT_FOUND, NOT_LOGGED_IN, error_response
+from experiments.api.openapi import explain_document
+from experiments.web.requests import current_user
 
 OPERATION_PREFIX = {
     "access": "audit",
@@ -37,10 +38,10 @@ OPERATION_PREFIX = {
 class LabAPI(NinjaAPI):
     def create_response(self, request: HttpRequest, data: Any, **options: Any) -> HttpResponse:
         response = super().create_response(request, data, **options)
-        return conditional(request, response) if request.method == "GET" else response
+        return add_etag(request, response) if request.method == "GET" else response
 
     def get_openapi_schema(self, **options: Any) -> Any:
-        return explained(super().get_openapi_schema(**options))
+        return explain_document(super().get_openapi_schema(**options))
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         """Generated clients call their functions so: `studies_launch`, `runs_metrics`."""
@@ -50,7 +51,7 @@ class LabAPI(NinjaAPI):
         return f"{OPERATION_PREFIX.get(feature, feature)}_{operation.view_func.__name__}"
 
 
-def conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def add_etag(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Whoever has this answer already (`If-None-Match`) gets 304 and no body."""
     etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
     response["ETag"] = etag
@@ -62,21 +63,21 @@ def conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 PageView = Callable[..., HttpResponse]
 
 
-def open_to_readers(view: PageView) -> PageView:
+def require_reader(view: PageView) -> PageView:
     @wraps(view)
-    def guarded(request: HttpRequest, **options: Any) -> HttpResponse:
+    def guarded_view(request: HttpRequest, **options: Any) -> HttpResponse:
         if may_read(request):
             return view(request, **options)
         if request.path.endswith(".json"):
-            return refusal(401, UNKNOWN)
+            return error_response(401, NOT_LOGGED_IN)
         return redirect_to_login(request.get_full_path())
 
-    return guarded
+    return guarded_view
 
 
 def may_read(request: HttpRequest) -> bool:
     try:
-        return person(request).is_authenticated or BearerToken()(request) is not None
+        return current_user(request).is_authenticated or BearerToken()(request) is not None
     except AuthenticationError:
         return False
 
@@ -89,25 +90,25 @@ def route_view(view: View) -> View:
 
     @wraps(view)
     def answer(request: HttpRequest, **options: Any) -> HttpResponseBase:
-        return in_words(view(request, **options))
+        return explain_not_allowed(view(request, **options))
 
     @wraps(view)
     async def later(request: HttpRequest, **options: Any) -> HttpResponseBase:
-        return in_words(await view(request, **options))
+        return explain_not_allowed(await view(request, **options))
 
     return login_not_required(later if iscoroutinefunction(view) else answer)
 
 
-def in_words(response: HttpResponseBase) -> HttpResponseBase:
+def explain_not_allowed(response: HttpResponseBase) -> HttpResponseBase:
     if not isinstance(response, HttpResponseNotAllowed):
         return response
     allowed = ", ".join(sorted(response["Allow"].split(", ")))
-    told = refusal(405, f"This address takes {allowed}.")
-    told["Allow"] = allowed
-    return told
+    explanation = error_response(405, f"This address takes {allowed}.")
+    explanation["Allow"] = allowed
+    return explanation
 
 
 @csrf_exempt
 @login_not_required
-def nothing_here(request: HttpRequest, rest: str) -> HttpResponse:
-    return refusal(404, MISSING)
+def unknown_address(request: HttpRequest, rest: str) -> HttpResponse:
+    return error_response(404, NOT_FOUND)

@@ -7,7 +7,7 @@ from django.urls import URLPattern, path
 from experiments.access import api as access
 from experiments.api.auth import AUTH
 from experiments.api.errors import add_error_handlers
-from experiments.api.site import LabAPI, nothing_here, open_to_readers, route_view
+from experiments.api.site import LabAPI, require_reader, route_view, unknown_address
 from experiments.catalog import api as catalog
 from experiments.client_data import api as client_data
 from experiments.compare import api as compare
@@ -26,7 +26,7 @@ api = LabAPI(
     urls_namespace="api",
     description="Launch grids of federated-learning experiments, follow them, and take every number with you.",
     auth=AUTH,
-    docs_decorator=open_to_readers,
+    docs_decorator=require_reader,
 )
 api.add_router("/studies", studies.router)
 api.add_router("/runs", results.router)
@@ -35,13 +35,13 @@ for feature in (catalog, queue, live, datasets, client_data, export, compare, ac
     api.add_router("", feature.router)
 add_error_handlers(api)
 
-mounted = api.urls
-for pattern in mounted[0]:
+api_urls = api.urls
+for pattern in api_urls[0]:
     if isinstance(pattern, URLPattern):
         pattern.callback = route_view(pattern.callback)
 
 urlpatterns = [
     path("healthz", health, name="healthz"),
-    path("api/v1/", mounted),
-    path("api/<path:rest>", nothing_here),
+    path("api/v1/", api_urls),
+    path("api/<path:rest>", unknown_address),
 ]

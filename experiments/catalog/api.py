@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import Router
 from pydantic import Field
 
-from experiments.api.schemas import Answer, described, refusals
+from experiments.api.schemas import Answer, error_responses, example_config
 from workers.catalog import load_catalog
 
 router = Router(tags=["lab"])
@@ -24,7 +24,7 @@ COMPONENT: dict[str, Any] = {
 
 
 class ComponentAnswer(Answer):
-    model_config = described(**COMPONENT)
+    model_config = example_config(**COMPONENT)
 
     name: str
     """What a spec calls it."""
@@ -43,7 +43,7 @@ class ComponentAnswer(Answer):
 
 
 class CatalogAnswer(Answer):
-    model_config = described(dataset=[], model=[], partition=[], strategy=[COMPONENT], optimizer=[])
+    model_config = example_config(dataset=[], model=[], partition=[], strategy=[COMPONENT], optimizer=[])
 
     dataset: list[ComponentAnswer]
     """Data sets."""
@@ -59,7 +59,7 @@ class CatalogAnswer(Answer):
 
 @router.get(
     "/catalog",
-    response={200: CatalogAnswer, **refusals()},
+    response={200: CatalogAnswer, **error_responses()},
     summary="Everything launchable, with JSON schemas",
     by_alias=True,
 )

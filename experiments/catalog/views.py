@@ -9,9 +9,9 @@ from django.shortcuts import render
 
 from workers.catalog import load_catalog
 from workers.catalog.component import Component, Kind
-from workers.catalog.component_docs import ParameterText, explanation, parameters
+from workers.catalog.component_docs import ParameterDoc, docstring_paragraphs, parameter_docs
 
-TITLES: dict[Kind, str] = {
+KIND_TITLES: dict[Kind, str] = {
     "strategy": "Strategies",
     "partition": "Partitions",
     "model": "Models",
@@ -21,10 +21,10 @@ TITLES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     component: Component
     paragraphs: list[str]
-    parameters: list[ParameterText]
+    parameters: list[ParameterDoc]
 
     @property
     def anchor(self) -> str:
@@ -32,10 +32,13 @@ class Entry:
 
 
 def catalog_page(request: HttpRequest) -> HttpResponse:
-    found = load_catalog().components
-    chapters = [(kind, title, [entry_of(each) for each in found[kind].values()]) for kind, title in TITLES.items()]
+    components = load_catalog().components
+    chapters = [
+        (kind, title, [catalog_entry(each) for each in components[kind].values()])
+        for kind, title in KIND_TITLES.items()
+    ]
     return render(request, "pages/catalog.html", {"chapters": chapters})
 
 
-def entry_of(component: Component) -> Entry:
-    return Entry(component, explanation(component), parameters(component))
+def catalog_entry(component: Component) -> CatalogEntry:
+    return CatalogEntry(component, docstring_paragraphs(component), parameter_docs(component))

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-RISKY = ("=", "+", "-", "@", "\t", "\n")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 
 
 @dataclass(frozen=True)
-class Table:
+class DataTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
@@ -23,15 +23,15 @@ class Table:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def csv_text(table: Table) -> str:
+def csv_text(table: DataTable) -> str:
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([written(name) for name in table.columns])
-    writer.writerows([written(value) for value in row] for row in table.rows)
+    writer.writerow([csv_value(name) for name in table.columns])
+    writer.writerows([csv_value(value) for value in row] for row in table.rows)
     return file.getvalue()
 
 
-def written(value: Any) -> Any:
+def csv_value(value: Any) -> Any:
     """Numbers to the last digit; text that a spreadsheet would take for a formula is marked as text."""
     if isinstance(value, float):
         return repr(value)
@@ -39,57 +39,57 @@ def written(value: Any) -> Any:
         return value
     # Python's writer does not quote a lone return, behind which a spreadsheet would begin a row.
     text = value.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if text.startswith(RISKY) else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-LONG = 64
+PACKED_LENGTH = 64
 
 
-def packed(figure: dict[str, Any]) -> dict[str, Any]:
-    return {**figure, "data": [packed_trace(trace) for trace in figure["data"]]}
+def pack_figure(figure: dict[str, Any]) -> dict[str, Any]:
+    return {**figure, "data": [pack_trace(trace) for trace in figure["data"]]}
 
 
-def packed_trace(trace: dict[str, Any]) -> dict[str, Any]:
-    long = {name: trace[name] for name in ("x", "y") if is_long(trace.get(name))}
-    return {**trace, **{name: typed(values) for name, values in long.items()}}
+def pack_trace(trace: dict[str, Any]) -> dict[str, Any]:
+    long = {name: trace[name] for name in ("x", "y") if is_long_series(trace.get(name))}
+    return {**trace, **{name: typed_array(values) for name, values in long.items()}}
 
 
-def is_long(values: Any) -> bool:
+def is_long_series(values: Any) -> bool:
     """A series is of one kind: its first value tells whether these are numbers."""
-    long = isinstance(values, list) and len(values) >= LONG
+    long = isinstance(values, list) and len(values) >= PACKED_LENGTH
     return long and isinstance(next((value for value in values if value is not None), 0), int | float)
 
 
-def typed(values: Sequence[float | None]) -> dict[str, str]:
+def typed_array(values: Sequence[float | None]) -> dict[str, str]:
     """A gap is NaN, as in Plotly's own arrays."""
     array = np.array(values, dtype="<f8")
     return {"dtype": "f8", "bdata": base64.b64encode(array.tobytes()).decode()}
 
 
-BARE: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
+EMPTY_FIGURE: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 """Nothing to draw: words stand there instead of empty axes."""
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Chart:
     """`empty` says what to do where there is nothing to draw yet."""
 
     title: str
     figure: Mapping[str, Any]
     description: str
-    make_table: Callable[[], Table]
+    make_table: Callable[[], DataTable]
     notes: str = ""
     legend: Sequence[Mapping[str, Any]] = field(default_factory=list)
     empty: str = "The first values appear with the first finished runs."
 
     @property
-    def table(self) -> Table:
+    def table(self) -> DataTable:
         """The numbers behind it; made only for those who ask."""
         return self.make_table()
 
     def answer(self) -> dict[str, Any]:
         return {
-            **(packed(dict(self.figure)) if self.figure["data"] else BARE),
+            **(pack_figure(dict(self.figure)) if self.figure["data"] else EMPTY_FIGURE),
             "title": self.title,
             "description": self.description,
             "notes": self.notes,
@@ -98,5 +98,5 @@ class Drawn:
         }
 
 
-def nothing(title: str, why: str) -> Drawn:
-    return Drawn(title, BARE, why, lambda: Table((), ()), empty=why)
+def empty_chart(title: str, why: str) -> Chart:
+    return Chart(title, EMPTY_FIGURE, why, lambda: DataTable((), ()), empty=why)

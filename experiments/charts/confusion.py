@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.charts.chart import Table
-from experiments.charts.panels import ACROSS, Grid, on_panel, panel_layout
+from experiments.charts.chart import DataTable
+from experiments.charts.panels import PANELS_ACROSS, PanelGrid, on_panel, panel_layout
 
-NUMBERED = 15
+MOST_NUMBERED_CLASSES = 15
 """Up to so many classes the cells have numbers in them."""
-WORST = 5
+MOST_CONFUSIONS = 5
 
 
 @dataclass(frozen=True)
 class Confusion:
     true: str
-    found: str
+    predicted: str
     count: int
     share: float
 
@@ -44,20 +44,22 @@ def confusion_info(matrix: Sequence[Sequence[float]], names: Sequence[str]) -> C
     shares = tuple(tuple(count / (sum(row) or 1) for count in row) for row in counts)
     total = sum(map(sum, counts))
     right = sum(row[place] for place, row in enumerate(counts))
-    return ConfusionInfo(tuple(names), counts, shares, right / total if total else None, worst(names, counts, shares))
+    return ConfusionInfo(
+        tuple(names), counts, shares, right / total if total else None, worst_confusions(names, counts, shares)
+    )
 
 
-def worst(
+def worst_confusions(
     names: Sequence[str], counts: Sequence[Sequence[int]], shares: Sequence[Sequence[float]]
 ) -> tuple[Confusion, ...]:
     """The commonest first."""
     wrong = [
-        Confusion(names[true], names[found], count, shares[true][found])
+        Confusion(names[true], names[predicted], count, shares[true][predicted])
         for true, row in enumerate(counts)
-        for found, count in enumerate(row)
-        if count and true != found
+        for predicted, count in enumerate(row)
+        if count and true != predicted
     ]
-    return tuple(sorted(wrong, key=lambda each: (-each.count, -each.share))[:WORST])
+    return tuple(sorted(wrong, key=lambda each: (-each.count, -each.share))[:MOST_CONFUSIONS])
 
 
 def confusion_figure(info: ConfusionInfo) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def confusion_figure(info: ConfusionInfo) -> dict[str, Any]:
         "hovertemplate": "true %{y}, said %{x}: %{customdata} (%{z:.1%} of the class)<extra></extra>",
         "meta": {"hue": 0, "heat": True},
     }
-    if len(info.names) <= NUMBERED:
+    if len(info.names) <= MOST_NUMBERED_CLASSES:
         heat |= {
             "text": [[f"{count:,}" if count else "" for count in row] for row in info.counts],
             "texttemplate": "%{text}",
@@ -95,18 +97,18 @@ def confusion_description(info: ConfusionInfo) -> str:
     """The chart in words, for people who do not see it."""
     if info.accuracy is None:
         return "Confusion matrix without samples."
-    said = "; ".join(f"{each.true} taken for {each.found} {each.count:,} times" for each in info.worst)
+    pairs = "; ".join(f"{each.true} taken for {each.predicted} {each.count:,} times" for each in info.worst)
     return (
         f"Confusion matrix of {len(info.names)} classes over {info.samples:,} samples, {info.accuracy:.2%} right. "
-        f"{f'Commonest confusions: {said}.' if said else 'Nothing is confused.'}"
+        f"{f'Commonest confusions: {pairs}.' if pairs else 'Nothing is confused.'}"
     )
 
 
-MOST = 6
-HEIGHT = 330
+MOST_MATRICES = 6
+MATRIX_HEIGHT = 330
 
 
-def summed(matrices: Sequence[Sequence[Sequence[float]]], names: Sequence[str]) -> ConfusionInfo | None:
+def sum_confusions(matrices: Sequence[Sequence[Sequence[float]]], names: Sequence[str]) -> ConfusionInfo | None:
     """Of all seeds together; None where there is none, or where they have different classes."""
     if not matrices or len({len(matrix) for matrix in matrices}) > 1:
         return None
@@ -115,26 +117,26 @@ def summed(matrices: Sequence[Sequence[Sequence[float]]], names: Sequence[str]) 
 
 def confusions_figure(infos: Mapping[str, ConfusionInfo], *, narrow: bool = False) -> dict[str, Any]:
     """A panel each, with what it is and how much of it is right above."""
-    titles = tuple(heading(label, info) for label, info in infos.items()) or ("",)
-    grid = Grid(columns=titles, lines=2, most_across=1 if narrow else ACROSS)
+    titles = tuple(matrix_title(label, info) for label, info in infos.items()) or ("",)
+    grid = PanelGrid(columns=titles, lines=2, most_across=1 if narrow else PANELS_ACROSS)
     figures = [confusion_figure(info) for info in infos.values()]
     axes = figures[0]["layout"] if figures else {"xaxis": {}, "yaxis": {}}
     layout = panel_layout(grid, axes["xaxis"], axes["yaxis"])
     return {
         "data": [on_panel(figure["data"][0], place) for place, figure in enumerate(figures, start=1)],
-        "layout": {**layout, "hovermode": "closest", "height": HEIGHT * grid.down},
+        "layout": {**layout, "hovermode": "closest", "height": MATRIX_HEIGHT * grid.down},
     }
 
 
-def heading(label: str, info: ConfusionInfo) -> str:
+def matrix_title(label: str, info: ConfusionInfo) -> str:
     return label if info.accuracy is None else f"{label}<br>{info.accuracy:.1%} right"
 
 
-def confusions_table(infos: Mapping[str, ConfusionInfo]) -> Table:
+def confusions_table(infos: Mapping[str, ConfusionInfo]) -> DataTable:
     rows = tuple(
-        (label, true, said, count, share)
+        (label, true, predicted, count, share)
         for label, info in infos.items()
         for true, counts, shares in zip(info.names, info.counts, info.shares, strict=True)
-        for said, count, share in zip(info.names, counts, shares, strict=True)
+        for predicted, count, share in zip(info.names, counts, shares, strict=True)
     )
-    return Table(("line", "true", "said", "count", "share"), rows)
+    return DataTable(("line", "true", "said", "count", "share"), rows)

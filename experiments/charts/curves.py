@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from experiments.charts.styles import Style
+from experiments.charts.styles import LineStyle
 from experiments.labels.metrics import MetricLabel, metric_label
 from experiments.statistics.intervals import t_half_width
+from experiments.statistics.over_seeds import SeedStatistics
 
 Band = Literal["std", "se", "ci", "boot", "range", "none"]
 BANDS: dict[Band, str] = {"std": "std", "se": "standard error", "ci": "95 % CI", "range": "min–max", "none": "none"}
-MEANINGS: dict[Band, str] = {
+BAND_MEANINGS: dict[Band, str] = {
     "std": "mean ± std over seeds",
     "se": "mean ± standard error over seeds",
     "ci": "95 % confidence interval of the mean (Student's t)",
@@ -22,13 +23,9 @@ MEANINGS: dict[Band, str] = {
 }
 
 
-class Point(Protocol):
-    """What a selector hands over for one cell and round; `lost` counts values that are not finite."""
+class SeedSummary(Protocol):
+    """Mean, deviation and extremes over so many seeds: all that a band is made of."""
 
-    @property
-    def cell(self) -> str: ...
-    @property
-    def round(self) -> int: ...
     @property
     def mean(self) -> float | None: ...
     @property
@@ -39,8 +36,6 @@ class Point(Protocol):
     def high(self) -> float | None: ...
     @property
     def n(self) -> int: ...
-    @property
-    def lost(self) -> int: ...
 
 
 class CurvePoint(NamedTuple):
@@ -52,7 +47,7 @@ class CurvePoint(NamedTuple):
 
     @property
     def place(self) -> float:
-        """On the x axis, which shows rounds unless told otherwise."""
+        """On the x axis, which shows rounds unless another is chosen."""
         return self.round if self.x is None else self.x
 
 
@@ -86,42 +81,51 @@ class CurvesInfo:
         return max((curve.points[-1].round for curve in self.curves), default=0)
 
 
-def curves_info(points: Sequence[Point], styles: Mapping[str, Style], metric: str, band: Band = "std") -> CurvesInfo:
+def curves_info(
+    points: Sequence[SeedStatistics], styles: Mapping[str, LineStyle], metric: str, band: Band = "std"
+) -> CurvesInfo:
     """Values in the metric's shown unit, cells in the order of `styles`; one without a finite value has no curve."""
     label = metric_label(metric)
-    by_cell: dict[str, list[Point]] = {cell: [] for cell in styles}
+    statistics_by_cell: dict[str, list[SeedStatistics]] = {cell: [] for cell in styles}
     for point in points:
-        if point.cell in by_cell:
-            by_cell[point.cell].append(point)
-    drawn = {cell: tuple(curve_points(found, label.scale, band)) for cell, found in by_cell.items()}
+        if point.cell in statistics_by_cell:
+            statistics_by_cell[point.cell].append(point)
+    points_by_cell = {
+        cell: tuple(curve_points(cell_points, label.scale, band)) for cell, cell_points in statistics_by_cell.items()
+    }
     curves = tuple(
-        Curve(styles[cell].label, styles[cell].hue, styles[cell].dash, found) for cell, found in drawn.items() if found
+        Curve(styles[cell].label, styles[cell].hue, styles[cell].dash, cell_points)
+        for cell, cell_points in points_by_cell.items()
+        if cell_points
     )
-    return CurvesInfo(label, band, curves, sum(point.lost for found in by_cell.values() for point in found))
+    lost = sum(point.lost for cell_points in statistics_by_cell.values() for point in cell_points)
+    return CurvesInfo(label, band, curves, lost)
 
 
-def curve_points(points: Sequence[Point], scale: float, band: Band) -> Iterator[CurvePoint]:
+def curve_points(points: Sequence[SeedStatistics], scale: float, band: Band) -> Iterator[CurvePoint]:
     for point in sorted(points, key=lambda each: each.round):
         if point.mean is not None:
-            yield CurvePoint(point.round, point.mean * scale, point.n, scaled(band_of(point, band), scale))
+            yield CurvePoint(
+                point.round, point.mean * scale, point.n, scale_interval(band_interval(point, band), scale)
+            )
 
 
-def band_of(point: Point, band: Band) -> tuple[float, float] | None:
-    if band == "range" and point.low is not None and point.high is not None and point.n > 1:
-        return point.low, point.high
-    half = half_width(point, band)
-    return None if half is None or point.mean is None else (point.mean - half, point.mean + half)
+def band_interval(summary: SeedSummary, band: Band) -> tuple[float, float] | None:
+    if band == "range" and summary.low is not None and summary.high is not None and summary.n > 1:
+        return summary.low, summary.high
+    half = half_width(summary, band)
+    return None if half is None or summary.mean is None else (summary.mean - half, summary.mean + half)
 
 
-def half_width(point: Point, band: Band) -> float | None:
+def half_width(summary: SeedSummary, band: Band) -> float | None:
     if band == "ci":
-        return t_half_width(point.std, point.n)
-    if band == "se" and point.std is not None:
-        return point.std / math.sqrt(point.n)
-    return point.std if band == "std" else None
+        return t_half_width(summary.std, summary.n)
+    if band == "se" and summary.std is not None:
+        return summary.std / math.sqrt(summary.n)
+    return summary.std if band == "std" else None
 
 
-def scaled(band: tuple[float, float] | None, scale: float) -> tuple[float, float] | None:
+def scale_interval(band: tuple[float, float] | None, scale: float) -> tuple[float, float] | None:
     return (band[0] * scale, band[1] * scale) if band else None
 
 
@@ -161,7 +165,7 @@ def band_trace(curve: Curve) -> dict[str, Any]:
     """One closed outline per stretch of rounds that has a band; gaps separate them."""
     x: list[float | None] = []
     y: list[float | None] = []
-    for stretch in stretches(curve.points):
+    for stretch in band_stretches(curve.points):
         if x:
             x.append(None)
             y.append(None)
@@ -182,7 +186,7 @@ def band_trace(curve: Curve) -> dict[str, Any]:
     }
 
 
-def stretches(points: Sequence[CurvePoint]) -> Iterator[list[tuple[float, float, float]]]:
+def band_stretches(points: Sequence[CurvePoint]) -> Iterator[list[tuple[float, float, float]]]:
     stretch: list[tuple[float, float, float]] = []
     for point in points:
         if point.band:
@@ -202,7 +206,7 @@ def curves_description(info: CurvesInfo) -> str:
     return f"{info.metric.axis}, over rounds 0 to {info.last_round}, mean over seeds. Last values: {ends}."
 
 
-def curves_legend(info: CurvesInfo, styles: Mapping[str, Style]) -> list[dict[str, Any]]:
+def curves_legend(info: CurvesInfo, styles: Mapping[str, LineStyle]) -> list[dict[str, Any]]:
     """One entry per cell, in the grid's order; a cell that waits for its first round has no n yet."""
     counts = {curve.label: curve.n for curve in info.curves}
     return [
@@ -211,14 +215,14 @@ def curves_legend(info: CurvesInfo, styles: Mapping[str, Style]) -> list[dict[st
     ]
 
 
-def curves_notes(info: CurvesInfo, shown: int, cells: int) -> str:
+def curves_notes(info: CurvesInfo, drawn_cells: int, cells: int) -> str:
     """What a reader must know beside the lines: the band's meaning, what is left out, and why."""
     notes = []
     if info.band != "none" and any(point.band for curve in info.curves for point in curve.points):
-        notes.append(f"Band: {MEANINGS[info.band]}")
+        notes.append(f"Band: {BAND_MEANINGS[info.band]}")
     if info.lost:
         verb = "value is" if info.lost == 1 else "values are"
         notes.append(f"{info.lost} {verb} not finite (diverged) and left out of the means")
-    if cells > shown:
-        notes.append(f"{shown} of {cells} cells drawn")
+    if cells > drawn_cells:
+        notes.append(f"{drawn_cells} of {cells} cells drawn")
     return " · ".join(notes)

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-ACROSS = 3
+PANELS_ACROSS = 3
 """Panels of one axis stand in rows of so many."""
 MOST_PANELS = 18
 PANEL_HEIGHT, FRAME = 210, 64
 LEAST_HEIGHT = 560
 """Of several rows together: two are taller than many."""
 GAP_ACROSS = 0.03
-TITLE_GAP, PLAIN_GAP, LINE = 36, 12, 16
+TITLE_GAP, PLAIN_GAP, TITLE_LINE = 36, 12, 16
 
 
 @dataclass(frozen=True)
-class Grid:
+class PanelGrid:
     """The words of rows and columns; one empty word where there is only one."""
 
     rows: tuple[str, ...] = ("",)
     columns: tuple[str, ...] = ("",)
     lines: int = 1
     """Of text in each title."""
-    most_across: int = ACROSS
+    most_across: int = PANELS_ACROSS
 
     @property
     def wrapped(self) -> bool:
@@ -59,24 +59,24 @@ class Grid:
     def domain(self, place: int) -> tuple[list[float], list[float]]:
         """Of the place's x and y axis, as shares of the whole."""
         row, column = self.at(place)
-        gap = (TITLE_GAP + LINE * (self.lines - 1) if self.wrapped else PLAIN_GAP) / (self.height or PANEL_HEIGHT)
-        return span(column, self.across, GAP_ACROSS), span(self.down - 1 - row, self.down, gap)
+        gap = (TITLE_GAP + TITLE_LINE * (self.lines - 1) if self.wrapped else PLAIN_GAP) / (self.height or PANEL_HEIGHT)
+        return domain_span(column, self.across, GAP_ACROSS), domain_span(self.down - 1 - row, self.down, gap)
 
 
-def grid_of(places: Sequence[tuple[str, str]], most_across: int = ACROSS) -> Grid:
+def panel_grid(places: Sequence[tuple[str, str]], most_across: int = PANELS_ACROSS) -> PanelGrid:
     """At most so many panels as a screen can show: the first columns first."""
     rows, columns = (tuple(dict.fromkeys(each)) for each in zip(*places, strict=True)) if places else ((), ())
     columns = columns[:MOST_PANELS] or ("",)
-    return Grid(rows[: max(1, MOST_PANELS // len(columns))] or ("",), columns, most_across=most_across)
+    return PanelGrid(rows[: max(1, MOST_PANELS // len(columns))] or ("",), columns, most_across=most_across)
 
 
-def span(place: int, of: int, gap: float) -> list[float]:
+def domain_span(place: int, of: int, gap: float) -> list[float]:
     width = (1 - gap * (of - 1)) / of
     start = place * (width + gap)
     return [round(start, 6), round(min(1.0, start + width), 6)]
 
 
-def suffix(place: int) -> str:
+def axis_suffix(place: int) -> str:
     return "" if place == 1 else str(place)
 
 
@@ -84,46 +84,46 @@ def on_panel(trace: dict[str, Any], place: int) -> dict[str, Any]:
     return trace if place == 1 else {**trace, "xaxis": f"x{place}", "yaxis": f"y{place}"}
 
 
-def panel_layout(grid: Grid, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+def panel_layout(grid: PanelGrid, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     """Every panel has the ranges of the first; only the outer ones are labelled."""
-    margin = {"t": 12 + LINE * grid.lines if any(grid.columns) else 12, "r": 28 if any(grid.rows) else 12}
-    layout: dict[str, Any] = {"annotations": list(titles(grid)), "margin": margin}
+    margin = {"t": 12 + TITLE_LINE * grid.lines if any(grid.columns) else 12, "r": 28 if any(grid.rows) else 12}
+    layout: dict[str, Any] = {"annotations": list(panel_titles(grid)), "margin": margin}
     for place in range(1, grid.panels + 1):
         across, up = grid.domain(place)
         lowest, leftmost = place + grid.across > grid.panels, grid.at(place)[1] == 0
-        layout[f"xaxis{suffix(place)}"] = own_axis(x, "x", place, across, lowest)
-        layout[f"yaxis{suffix(place)}"] = own_axis(y, "y", place, up, leftmost)
+        layout[f"xaxis{axis_suffix(place)}"] = panel_axis(x, "x", place, across, lowest)
+        layout[f"yaxis{axis_suffix(place)}"] = panel_axis(y, "y", place, up, leftmost)
     return layout if grid.height is None else {**layout, "height": grid.height}
 
 
-def own_axis(given: dict[str, Any], letter: str, place: int, domain: list[float], outer: bool) -> dict[str, Any]:
+def panel_axis(axis: dict[str, Any], letter: str, place: int, domain: list[float], outer: bool) -> dict[str, Any]:
     other = "y" if letter == "x" else "x"
     shared = {} if place == 1 else {"matches": letter, "anchor": f"{other}{place}"}
     inner = {} if outer else {"showticklabels": False, "title": {"text": ""}}
-    return {**given, **shared, **inner, "domain": domain}
+    return {**axis, **shared, **inner, "domain": domain}
 
 
-def titles(grid: Grid) -> Iterator[dict[str, Any]]:
+def panel_titles(grid: PanelGrid) -> Iterator[dict[str, Any]]:
     """Of columns above their top panel, or above each where they are wrapped; of rows at the right."""
     plain = {"showarrow": False, "xref": "paper", "yref": "paper"}
     for place, text in enumerate(grid.columns, start=1):
         across, up = grid.domain(place)
         if text:
-            above = {"x": middle(across), "y": up[1], "xanchor": "center", "yanchor": "bottom", "yshift": 3}
+            above = {"x": midpoint(across), "y": up[1], "xanchor": "center", "yanchor": "bottom", "yshift": 3}
             yield {**plain, "text": text, **above}
     for row, text in enumerate(grid.rows):
         up = grid.domain(row * len(grid.columns) + 1)[1]
         if text:
-            beside = {"x": 1, "y": middle(up), "xanchor": "left", "yanchor": "middle", "xshift": 6}
+            beside = {"x": 1, "y": midpoint(up), "xanchor": "left", "yanchor": "middle", "xshift": 6}
             yield {**plain, "text": text, **beside, "textangle": 90}
 
 
-def middle(domain: Sequence[float]) -> float:
+def midpoint(domain: Sequence[float]) -> float:
     return round(sum(domain) / 2, 6)
 
 
-def level_line(grid: Grid, value: float) -> list[dict[str, Any]]:
+def level_lines(grid: PanelGrid, value: float) -> list[dict[str, Any]]:
     """A dotted line across every panel, below the data."""
     plain = {"type": "line", "layer": "below", "x0": 0, "x1": 1, "y0": value, "y1": value, "line": {"dash": "dot"}}
-    places = [suffix(place) for place in range(1, grid.panels + 1)]
+    places = [axis_suffix(place) for place in range(1, grid.panels + 1)]
     return [{**plain, "xref": f"x{place} domain", "yref": f"y{place}"} for place in places]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.labels.axes import MAIN, Sources, axes_in, follows, told_once
+from experiments.labels.axes import MAIN_AXES, Axes, Sources, drop_redundant_axes, flat_axis_values, follows_from
 from workers.spec import flatten
 
 HUES = 8
@@ -19,11 +19,11 @@ DASHES = {
     "longdash": "9 4",
     "longdashdot": "9 3 2 3",
 }
-FIXED = ("fedavg", "fedprox", "scaffold", "fednova", "fedadam", "fedyogi", "fedavgm", "fedadagrad")
+FIXED_HUES = ("fedavg", "fedprox", "scaffold", "fednova", "fedadam", "fedyogi", "fedavgm", "fedadagrad")
 
 
 @dataclass(frozen=True)
-class Style:
+class LineStyle:
     """How one cell is drawn and called; `hue` is an index into the theme's series colours."""
 
     label: str
@@ -35,31 +35,31 @@ class Style:
         return DASHES[self.dash]
 
 
-def styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, Style]:
+def line_styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, LineStyle]:
     """A style per cell, from the cells' specs: the first axis gives the hue, all the others the dash."""
-    return styles_in({cell: flatten(spec) for cell, spec in specs.items()}, sources)
+    return flat_line_styles({cell: flatten(spec) for cell, spec in specs.items()}, sources)
 
 
-def styles_in(flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, Style]:
+def flat_line_styles(flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, LineStyle]:
     """The same for specs that are flat already."""
-    first, *others = told_once(axes_in(flat, sources)).items() or [
-        ("strategy", {cell: name_of(row) for cell, row in flat.items()})
+    first, *others = drop_redundant_axes(flat_axis_values(flat, sources)).items() or [
+        ("strategy", {cell: strategy_name(row) for cell, row in flat.items()})
     ]
     colour = first[1]
     rest = {cell: tuple(words[cell] for _, words in others) for cell in flat}
-    hues = strategy_hues(flat, colour) if first[0] == "strategy" else in_order(colour.values())
-    dashes, turns = in_order(rest.values()), {value: place // HUES for place, value in enumerate(hues)}
+    hues = strategy_hues(flat, colour) if first[0] == "strategy" else first_positions(colour.values())
+    dashes, turns = first_positions(rest.values()), {value: place // HUES for place, value in enumerate(hues)}
     return {
-        cell: Style(
+        cell: LineStyle(
             " · ".join([colour[cell], *rest[cell]]),
             hues[colour[cell]] % HUES,
-            dash(dashes[rest[cell]] + turns[colour[cell]]),
+            dash_at(dashes[rest[cell]] + turns[colour[cell]]),
         )
         for cell in flat
     }
 
 
-def name_of(spec: Mapping[str, Any]) -> str:
+def strategy_name(spec: Mapping[str, Any]) -> str:
     """The strategy of a spec, be it flat or not."""
     strategy = spec["strategy"]
     return str(strategy["name"] if isinstance(strategy, Mapping) else strategy)
@@ -67,41 +67,38 @@ def name_of(spec: Mapping[str, Any]) -> str:
 
 def strategy_hues(flat: Mapping[str, Mapping[str, Any]], values: Mapping[str, str]) -> dict[str, int]:
     """Each strategy at its own hue; further values of one, and names whose hue is taken, at the next free one."""
-    given: dict[str, int] = {}
-    first = {name_of(row): cell for cell, row in reversed(list(flat.items()))}
-    for cell in sorted(flat, key=lambda cell: first[name_of(flat[cell])] != cell):
-        hue = wanted_hue(name_of(flat[cell]))
-        free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in given.values()]
-        given.setdefault(values[cell], free[0] if free else hue)
-    return given
+    hues: dict[str, int] = {}
+    first = {strategy_name(row): cell for cell, row in reversed(list(flat.items()))}
+    for cell in sorted(flat, key=lambda cell: first[strategy_name(flat[cell])] != cell):
+        hue = preferred_hue(strategy_name(flat[cell]))
+        free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in hues.values()]
+        hues.setdefault(values[cell], free[0] if free else hue)
+    return hues
 
 
-def wanted_hue(strategy: str) -> int:
+def preferred_hue(strategy: str) -> int:
     """A name that is not in the fixed list keeps its hue too, whatever else the catalog holds."""
-    return FIXED.index(strategy) if strategy in FIXED else zlib.crc32(strategy.encode()) % HUES
+    return FIXED_HUES.index(strategy) if strategy in FIXED_HUES else zlib.crc32(strategy.encode()) % HUES
 
 
-def in_order(values: Iterable[Any]) -> dict[Any, int]:
+def first_positions(values: Iterable[Any]) -> dict[Any, int]:
     return {value: place for place, value in enumerate(dict.fromkeys(values))}
 
 
-def dash(place: int) -> str:
+def dash_at(place: int) -> str:
     """Beyond eight colours the hues start again, with the next dash."""
     return list(DASHES)[place % len(DASHES)]
 
 
-Axes = Mapping[str, Mapping[str, str]]
-
-
-NONE = "-"
+NO_AXIS = "-"
 """Chosen not to be used, where otherwise one would be chosen automatically."""
-CROWDED = 8
+MOST_LINES_IN_PANEL = 8
 """More lines than this in a panel are a wall."""
 FEW_VALUES = 8
 
 
 @dataclass(frozen=True)
-class Placing:
+class StyleAxes:
     """Axes by purpose; empty where the person has not chosen."""
 
     colour: str = ""
@@ -113,97 +110,99 @@ class Placing:
 
 
 @dataclass(frozen=True)
-class Placed:
+class CellStyle:
     """`colour` is what the hue stands for."""
 
-    style: Style
+    line: LineStyle
     row: str
     column: str
     colour: str = ""
 
     @property
-    def stacked(self) -> tuple[str, str]:
+    def stacked_panel(self) -> tuple[str, str]:
         """Row and column where all panels are one below the other."""
         return "", " · ".join(word for word in (self.row, self.column) if word)
 
     @property
     def whole_label(self) -> str:
         """With what the panel tells, for charts without panels."""
-        return " · ".join(word for word in (self.style.label, self.row, self.column) if word)
+        return " · ".join(word for word in (self.line.label, self.row, self.column) if word)
 
 
-def placed(specs: Mapping[str, Mapping[str, Any]], axes: Axes, placing: Placing) -> dict[str, Placed]:
-    """An axis that gives the panel, and what follows from it, is told by the panel; others by the line's label."""
-    panel = [axes[axis] for axis in (placing.row, placing.column) if axis in axes]
-    lines = {axis: words for axis, words in axes.items() if not decided(words, panel)}
-    colour = placing.colour if placing.colour in lines else next(iter(lines), "")
-    if placing.brief and colour in lines:
+def cell_styles(specs: Mapping[str, Mapping[str, Any]], axes: Axes, style_axes: StyleAxes) -> dict[str, CellStyle]:
+    """An axis that gives the panel, and what follows from it, is named by the panel; others by the line's label."""
+    panel = [axes[axis] for axis in (style_axes.row, style_axes.column) if axis in axes]
+    lines = {axis: words for axis, words in axes.items() if not is_decided_by(words, panel)}
+    colour = style_axes.colour if style_axes.colour in lines else next(iter(lines), "")
+    if style_axes.brief and colour in lines:
         lines = {
             axis: words
             for axis, words in lines.items()
-            if axis == colour or axis in MAIN or not decided(words, [lines[colour]])
+            if axis == colour or axis in MAIN_AXES or not is_decided_by(words, [lines[colour]])
         }
-    hues, turns = hues_of(specs, lines, colour)
-    dashes = dash_places(specs, lines, colour, placing.dash)
+    hues, turns = cell_hues(specs, lines, colour)
+    dashes = dash_positions(specs, lines, colour, style_axes.dash)
     return {
-        cell: Placed(
-            Style(label(cell, spec, lines, colour), hues[cell], dash(dashes[cell] + turns[cell])),
-            word(axes, placing.row, cell),
-            word(axes, placing.column, cell),
-            word(lines, colour, cell) or name_of(spec),
+        cell: CellStyle(
+            LineStyle(line_label(cell, spec, lines, colour), hues[cell], dash_at(dashes[cell] + turns[cell])),
+            axis_word(axes, style_axes.row, cell),
+            axis_word(axes, style_axes.column, cell),
+            axis_word(lines, colour, cell) or strategy_name(spec),
         )
         for cell, spec in specs.items()
     }
 
 
-def decided(words: Mapping[str, str], by: Sequence[Mapping[str, str]]) -> bool:
+def is_decided_by(words: Mapping[str, str], by: Sequence[Mapping[str, str]]) -> bool:
     """Whether those axes together leave no choice of this one; nothing is decided by none."""
-    return bool(by) and follows(words, {cell: "\n".join(each[cell] for each in by) for cell in words})
+    return bool(by) and follows_from(words, {cell: "\n".join(each[cell] for each in by) for cell in words})
 
 
-def uncrowded(axes: Axes, placing: Placing, lines: int) -> Placing:
+def add_panels(axes: Axes, style_axes: StyleAxes, lines: int) -> StyleAxes:
     """With panels where nobody chose any and there are too many lines for one: by axes with few values.
 
     Where even then two lines of a panel would look the same, what gave the colour gives the rows, and the axis with the
     most values has the colours.
     """
-    colour = placing.colour or next(iter(axes), "")
+    colour = style_axes.colour or next(iter(axes), "")
     sizes = {axis: len(set(words.values())) for axis, words in axes.items()}
-    used = {colour, placing.dash, placing.row, placing.column}
+    used = {colour, style_axes.dash, style_axes.row, style_axes.column}
     free = sorted((size, axis) for axis, size in sizes.items() if axis not in used and size <= FEW_VALUES)
-    if placing.column or placing.row or lines <= CROWDED:
-        return placing
+    if style_axes.column or style_axes.row or lines <= MOST_LINES_IN_PANEL:
+        return style_axes
     column, *others = [axis for _, axis in reversed(free)] or [""]
-    crowded = others and lines / sizes[column] > CROWDED
-    found = replace(placing, column=column, row=others[-1] if crowded else "")
-    rest = [axis for axis in axes if axis not in {colour, found.row, found.column}]
+    crowded = others and lines / sizes[column] > MOST_LINES_IN_PANEL
+    with_panels = replace(style_axes, column=column, row=others[-1] if crowded else "")
+    rest = [axis for axis in axes if axis not in {colour, with_panels.row, with_panels.column}]
     alike = len(set(zip(*(axes[axis].values() for axis in rest), strict=True))) > len(DASHES) if rest else False
-    if alike and not (placing.colour or placing.dash or found.row) and sizes[colour] <= FEW_VALUES:
-        return replace(found, row=colour, colour=max(rest, key=lambda axis: sizes[axis]))
-    return found
+    if alike and not (style_axes.colour or style_axes.dash or with_panels.row) and sizes[colour] <= FEW_VALUES:
+        return replace(with_panels, row=colour, colour=max(rest, key=lambda axis: sizes[axis]))
+    return with_panels
 
 
-def hues_of(specs: Mapping[str, Mapping[str, Any]], lines: Axes, colour: str) -> tuple[dict[str, int], dict[str, int]]:
+def cell_hues(
+    specs: Mapping[str, Mapping[str, Any]], lines: Axes, colour: str
+) -> tuple[dict[str, int], dict[str, int]]:
     """The hue of each cell, and how often the hues had been used up before it: the next dash tells those apart."""
-    words = lines.get(colour) or {cell: name_of(spec) for cell, spec in specs.items()}
+    words = lines.get(colour) or {cell: strategy_name(spec) for cell, spec in specs.items()}
     fixed = colour in ("", "strategy")
-    hues = strategy_hues(specs, words) if fixed else in_order(words[cell] for cell in specs)
+    hues = strategy_hues(specs, words) if fixed else first_positions(words[cell] for cell in specs)
     turns = {value: place // HUES for place, value in enumerate(hues)}
     return {cell: hues[words[cell]] % HUES for cell in specs}, {cell: turns[words[cell]] for cell in specs}
 
 
-def dash_places(specs: Mapping[str, Any], lines: Axes, colour: str, chosen: str) -> dict[str, int]:
+def dash_positions(specs: Mapping[str, Any], lines: Axes, colour: str, chosen: str) -> dict[str, int]:
     """By the chosen axis, otherwise by everything that the colour does not tell."""
     axes = [chosen] if chosen in lines and chosen != colour else [axis for axis in lines if axis != colour]
     words = {cell: tuple(lines[axis][cell] for axis in axes) for cell in specs}
-    places = in_order(words.values())
+    places = first_positions(words.values())
     return {cell: places[words[cell]] for cell in specs}
 
 
-def label(cell: str, spec: Mapping[str, Any], lines: Axes, colour: str) -> str:
+def line_label(cell: str, spec: Mapping[str, Any], lines: Axes, colour: str) -> str:
     ordered = sorted(lines, key=lambda axis: axis != colour)
-    return " · ".join(lines[axis][cell] for axis in ordered) or name_of(spec)
+    return " · ".join(lines[axis][cell] for axis in ordered) or strategy_name(spec)
 
 
-def word(axes: Axes, axis: str, cell: str) -> str:
+def axis_word(axes: Axes, axis: str, cell: str) -> str:
     return axes[axis][cell] if axis in axes else ""

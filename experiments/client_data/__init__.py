@@ -1,0 +1,1 @@
+"""How the data of a run is distributed over its clients."""

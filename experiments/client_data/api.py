@@ -9,16 +9,16 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Router
 
-from experiments.api.schemas import Answer, Id, described, refusals
-from experiments.client_data.selectors import portrait_of
+from experiments.api.schemas import Answer, Id, error_responses, example_config
+from experiments.client_data.selectors import client_distribution
 from experiments.models import Run
-from workers.client_data.holdings import holding_spec
+from workers.client_data.assignment import federation_spec
 
 router = Router(tags=["data"])
 
 
 class PartitionAnswer(Answer):
-    model_config = described(
+    model_config = example_config(
         run=71,
         dataset="digits",
         samples=1437,
@@ -70,10 +70,10 @@ class PartitionAnswer(Answer):
 
 @router.get(
     "/runs/{run}/partition",
-    response={200: PartitionAnswer, **refusals(400, 404)},
+    response={200: PartitionAnswer, **error_responses(400, 404)},
     summary="What its clients hold",
 )
 def partition(request: HttpRequest, run: Id) -> Any:
     """As it is now: where the data set was imported anew since, a portrait of the new data."""
-    found = get_object_or_404(Run, pk=run)
-    return {"run": found.pk, **asdict(portrait_of(holding_spec(found.spec)))}
+    stored_run = get_object_or_404(Run, pk=run)
+    return {"run": stored_run.pk, **asdict(client_distribution(federation_spec(stored_run.spec)))}

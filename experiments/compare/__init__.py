@@ -1,1 +1,1 @@
-"""Comparisons: what was chosen, the runs and numbers behind it, and the charts and tables made of them."""
+"""Comparisons: what was selected, the runs and numbers behind it, and the charts and tables made of them."""

@@ -10,10 +10,9 @@ from django.urls import reverse
 from ninja import Query, Router, Status
 
 from experiments.access.services.share_links import link_create, link_revoke
-from experiments.api.auth import person
-from experiments.api.paging import Paging, page_of, sorting, whole_key
-from experiments.api.schemas import Id, Page, refusals
-from experiments.compare.chart_builders import CHARTS
+from experiments.api.paging import Paging, find_sorting, integer_key, read_page
+from experiments.api.schemas import Id, Page, error_responses
+from experiments.compare.chart_builders import CHART_BUILDERS
 from experiments.compare.choices import choices_of
 from experiments.compare.schemas import (
     CompareFilter,
@@ -24,69 +23,79 @@ from experiments.compare.schemas import (
     ViewAnswer,
     ViewWish,
 )
-from experiments.compare.selection import picked
+from experiments.compare.selection import selection_of
 from experiments.compare.selectors.saved_views import links_for, views_for
 from experiments.compare.services import view_delete, view_save
 from experiments.core.json_values import json_safe
 from experiments.models import SavedView, ShareLink
+from experiments.web.requests import current_user
 
 router = Router(tags=["compare"])
-NEWEST = sorting("-id", {"id": whole_key("id")})
+NEWEST = find_sorting("-id", {"id": integer_key("id")})
 
 
-@router.get("/compare/{chart}", response={200: ComparisonAnswer, **refusals(404)}, summary="Numbers behind a chart")
-def compare(request: HttpRequest, chart: str, wanted: Query[CompareFilter]) -> Any:
+@router.get(
+    "/compare/{chart}", response={200: ComparisonAnswer, **error_responses(404)}, summary="Numbers behind a chart"
+)
+def compare(request: HttpRequest, chart: str, filters: Query[CompareFilter]) -> Any:
     """`chart` is one of curves, against, map, table, difference, cost-bytes, cost-seconds, clients, client-rounds,
     confusion. Takes every parameter of the Compare page's address: copy it from there. Values are as stored.
     """
-    if chart not in CHARTS:
+    if chart not in CHART_BUILDERS:
         raise Http404
     choices = choices_of(request.GET)
-    drawn = CHARTS[chart](picked(choices), choices)
-    told = {"title": drawn.title, "description": drawn.description, "notes": drawn.notes}
-    return {**told, "columns": list(drawn.table.columns), "rows": json_safe(drawn.table.rows)}
+    result = CHART_BUILDERS[chart](selection_of(choices), choices)
+    return {
+        "title": result.title,
+        "description": result.description,
+        "notes": result.notes,
+        "columns": list(result.table.columns),
+        "rows": json_safe(result.table.rows),
+    }
 
 
-@router.get("/views", response={200: Page[ViewAnswer], **refusals()}, summary="Saved views, the newest first")
-def views(request: HttpRequest, wanted: Query[Paging]) -> Any:
+@router.get("/views", response={200: Page[ViewAnswer], **error_responses()}, summary="Saved views, the newest first")
+def views(request: HttpRequest, paging: Query[Paging]) -> Any:
     """Your own, and those that others share with the lab."""
-    count, following, page = page_of(views_for(person=person(request)), wanted, NEWEST)
+    count, following, page = read_page(views_for(person=current_user(request)), paging, NEWEST)
     return {"count": count, "next": following, "items": [view_answer(each) for each in page]}
 
 
-@router.post("/views", response={201: ViewAnswer, **refusals(403, 409)}, summary="Save a view")
-def save(request: HttpRequest, wish: ViewWish) -> Any:
+@router.post("/views", response={201: ViewAnswer, **error_responses(403, 409)}, summary="Save a view")
+def save(request: HttpRequest, body: ViewWish) -> Any:
     """Under the name of a view of yours, it replaces that one."""
-    view = view_save(owner=person(request), name=wish.name, query=wish.query, shared=wish.shared)
+    view = view_save(owner=current_user(request), name=body.name, query=body.query, shared=body.shared)
     return Status(201, view_answer(view))
 
 
-@router.delete("/views/{view}", response={204: None, **refusals(403, 404)}, summary="Delete a view")
+@router.delete("/views/{view}", response={204: None, **error_responses(403, 404)}, summary="Delete a view")
 def forget(request: HttpRequest, view: Id) -> Any:
     """The runs behind it stay."""
-    view_delete(view=get_object_or_404(views_for(person=person(request)), pk=view), actor=person(request))
+    view_delete(view=get_object_or_404(views_for(person=current_user(request)), pk=view), actor=current_user(request))
     return Status(204, None)
 
 
-@router.get("/share-links", response={200: Page[LinkAnswer], **refusals()}, summary="Share links, the newest first")
-def links(request: HttpRequest, wanted: Query[Paging]) -> Any:
+@router.get(
+    "/share-links", response={200: Page[LinkAnswer], **error_responses()}, summary="Share links, the newest first"
+)
+def links(request: HttpRequest, paging: Query[Paging]) -> Any:
     """Your own that are not revoked; an admin sees everyone's."""
-    count, following, page = page_of(links_for(person=person(request)), wanted, NEWEST)
+    count, following, page = read_page(links_for(person=current_user(request)), paging, NEWEST)
     return {"count": count, "next": following, "items": [link_answer(each) for each in page]}
 
 
-@router.post("/share-links", response={201: LinkMade, **refusals(403)}, summary="Share a comparison")
-def share(request: HttpRequest, wish: LinkWish) -> Any:
+@router.post("/share-links", response={201: LinkMade, **error_responses(403)}, summary="Share a comparison")
+def share(request: HttpRequest, body: LinkWish) -> Any:
     """Anyone who has the address sees this one view, read-only, until it expires or is revoked."""
-    link, secret = link_create(owner=person(request), query=wish.query, title=wish.title, days=wish.days)
+    link, secret = link_create(owner=current_user(request), query=body.query, title=body.title, days=body.days)
     address = request.build_absolute_uri(reverse("shared", args=[secret]))
     return Status(201, {**link_answer(link), "url": address})
 
 
-@router.delete("/share-links/{link}", response={204: None, **refusals(403, 404)}, summary="Revoke a share link")
+@router.delete("/share-links/{link}", response={204: None, **error_responses(403, 404)}, summary="Revoke a share link")
 def revoke(request: HttpRequest, link: Id) -> Any:
     """It opens nothing from the next request on."""
-    link_revoke(link=get_object_or_404(ShareLink, pk=link), actor=person(request))
+    link_revoke(link=get_object_or_404(ShareLink, pk=link), actor=current_user(request))
     return Status(204, None)
 
 

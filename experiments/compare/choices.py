@@ -10,11 +10,11 @@ from typing import Literal, TypeVar, get_args
 from django.http import QueryDict
 
 from experiments.charts.curves import BANDS, Band
-from experiments.charts.smoothing import Drawing
-from experiments.charts.styles import Placing
+from experiments.charts.smoothing import LineOptions
+from experiments.charts.styles import StyleAxes
 from experiments.compare.charts.curves import X_AXES, XAxis
-from experiments.compare.charts.fairness import Shape
-from experiments.compare.charts.values import KINDS, ValueKind, Wanted
+from experiments.compare.charts.fairness import SpreadShape
+from experiments.compare.charts.values import VALUE_KINDS, ValueChoice, ValueKind
 
 Name = TypeVar("Name", bound=str)
 Tab = Literal["overview", "better", "cost", "clients", "specs"]
@@ -26,12 +26,12 @@ TABS: dict[Tab, str] = {
     "specs": "Specs",
 }
 ALL_BANDS: dict[Band, str] = {**BANDS, "boot": "95 % bootstrap"}
-MOST = 50
-LONGEST = 200
+MOST_VALUES = 50
+LONGEST_VALUE = 200
 
 
 @dataclass(frozen=True)
-class Pick:
+class SelectionQuery:
     """`only` keeps, of the axes named in it, the values given."""
 
     studies: tuple[int, ...] = ()
@@ -46,20 +46,20 @@ class Pick:
 
 @dataclass(frozen=True)
 class Choices:
-    pick: Pick
+    selection_query: SelectionQuery
     tab: Tab
     metric: str
     x: XAxis
     band: Band
-    placing: Placing
-    drawing: Drawing
-    wanted: Wanted
+    style_axes: StyleAxes
+    line_options: LineOptions
+    value: ValueChoice
     across: tuple[str, ...]
     against: str
     second: str
     compared: str
     pair: tuple[str, str]
-    shape: Shape
+    shape: SpreadShape
     diff: tuple[int, int]
     run: int
     narrow: bool
@@ -67,82 +67,84 @@ class Choices:
 
 def choices_of(query: QueryDict) -> Choices:
     return Choices(
-        pick=pick_of(query),
-        tab=one_of(query, "tab", TABS, "overview"),
-        metric=text(query, "metric") or "accuracy",
-        x=X_AXES[one_of(query, "x", X_AXES, "round")],
-        band=one_of(query, "band", ALL_BANDS, "std"),
-        placing=placing_of(query),
-        drawing=drawing_of(query),
-        wanted=wanted_of(query),
-        across=tuple(texts(query, "across")),
-        against=text(query, "against"),
-        second=text(query, "second"),
-        compared=text(query, "compared"),
-        pair=(text(query, "first"), text(query, "versus")),
-        shape=one_of(query, "shape", get_args(Shape), "ecdf"),
-        diff=(whole(query, "left"), whole(query, "right")),
-        run=whole(query, "client_run"),
+        selection_query=selection_query(query),
+        tab=query_option(query, "tab", TABS, "overview"),
+        metric=query_text(query, "metric") or "accuracy",
+        x=X_AXES[query_option(query, "x", X_AXES, "round")],
+        band=query_option(query, "band", ALL_BANDS, "std"),
+        style_axes=style_axes(query),
+        line_options=line_options(query),
+        value=value_choice(query),
+        across=tuple(query_texts(query, "across")),
+        against=query_text(query, "against"),
+        second=query_text(query, "second"),
+        compared=query_text(query, "compared"),
+        pair=(query_text(query, "first"), query_text(query, "versus")),
+        shape=query_option(query, "shape", get_args(SpreadShape), "ecdf"),
+        diff=(query_number(query, "left"), query_number(query, "right")),
+        run=query_number(query, "client_run"),
         narrow=query.get("narrow") == "1",
     )
 
 
-def pick_of(query: QueryDict) -> Pick:
-    only = [value.partition(":") for value in texts(query, "only")]
-    return Pick(
-        numbers(query, "study"),
-        tuple(texts(query, "tag")),
-        numbers(query, "run"),
+def selection_query(query: QueryDict) -> SelectionQuery:
+    only = [value.partition(":") for value in query_texts(query, "only")]
+    return SelectionQuery(
+        query_numbers(query, "study"),
+        tuple(query_texts(query, "tag")),
+        query_numbers(query, "run"),
         tuple((axis, word) for axis, colon, word in only if colon),
     )
 
 
-def wanted_of(query: QueryDict) -> Wanted:
-    kind: ValueKind = one_of(query, "value", KINDS, "final")
-    at = tuple(dict.fromkeys(int(part) for part in text(query, "at").replace(",", " ").split() if is_whole(part)))
-    return Wanted(kind, min(1000, max(1, whole(query, "last") or 5)), at[:12], decimal(query, "target"))
+def value_choice(query: QueryDict) -> ValueChoice:
+    kind: ValueKind = query_option(query, "value", VALUE_KINDS, "final")
+    words = query_text(query, "at").replace(",", " ").split()
+    at = tuple(dict.fromkeys(int(word) for word in words if is_whole_number(word)))
+    last = min(1000, max(1, query_number(query, "last") or 5))
+    return ValueChoice(kind, last, at[:12], query_decimal(query, "target"))
 
 
-def placing_of(query: QueryDict) -> Placing:
-    colour, dash, row, column = (text(query, name) for name in ("colour", "dash", "row", "column"))
-    return Placing(colour, dash, row, column, brief=query.get("brief") == "1")
+def style_axes(query: QueryDict) -> StyleAxes:
+    colour, dash, row, column = (query_text(query, name) for name in ("colour", "dash", "row", "column"))
+    return StyleAxes(colour, dash, row, column, brief=query.get("brief") == "1")
 
 
-def drawing_of(query: QueryDict) -> Drawing:
+def line_options(query: QueryDict) -> LineOptions:
     logs = query.getlist("log")
-    return Drawing("x" in logs, "y" in logs, min(0.99, max(0.0, decimal(query, "smooth") or 0.0)))
+    return LineOptions("x" in logs, "y" in logs, min(0.99, max(0.0, query_decimal(query, "smooth") or 0.0)))
 
 
-def one_of(query: QueryDict, name: str, known: Iterable[Name], default: Name) -> Name:
-    asked = query.get(name)
-    return next((each for each in known if each == asked), default)
+def query_option(query: QueryDict, name: str, known: Iterable[Name], default: Name) -> Name:
+    value = query.get(name)
+    return next((each for each in known if each == value), default)
 
 
-def text(query: QueryDict, name: str) -> str:
-    return str(query.get(name) or "")[:LONGEST].replace("\0", "")
+def query_text(query: QueryDict, name: str) -> str:
+    return str(query.get(name) or "")[:LONGEST_VALUE].replace("\0", "")
 
 
-def texts(query: QueryDict, name: str) -> list[str]:
-    return [each[:LONGEST].replace("\0", "") for each in query.getlist(name)[:MOST] if each]
+def query_texts(query: QueryDict, name: str) -> list[str]:
+    return [each[:LONGEST_VALUE].replace("\0", "") for each in query.getlist(name)[:MOST_VALUES] if each]
 
 
-def is_whole(word: str) -> bool:
+def is_whole_number(word: str) -> bool:
     return word.isascii() and word.isdecimal() and len(word) < 10
 
 
-def whole(query: QueryDict, name: str) -> int:
-    return int(found) if is_whole(found := text(query, name)) else 0
+def query_number(query: QueryDict, name: str) -> int:
+    return int(value) if is_whole_number(value := query_text(query, name)) else 0
 
 
-def numbers(query: QueryDict, name: str) -> tuple[int, ...]:
+def query_numbers(query: QueryDict, name: str) -> tuple[int, ...]:
     """Repeated, or several in one field."""
     words = [word for value in query.getlist(name) for word in value.replace(",", " ").split()]
-    return tuple(dict.fromkeys(int(word) for word in words if is_whole(word) and int(word)))[:MOST]
+    return tuple(dict.fromkeys(int(word) for word in words if is_whole_number(word) and int(word)))[:MOST_VALUES]
 
 
-def decimal(query: QueryDict, name: str) -> float | None:
+def query_decimal(query: QueryDict, name: str) -> float | None:
     try:
-        value = float(text(query, name))
+        value = float(query_text(query, name))
     except ValueError:
         return None
     return value if math.isfinite(value) else None

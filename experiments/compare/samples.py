@@ -2,90 +2,79 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from experiments.compare.charts.curves import X_AXES
-from experiments.compare.charts.values import Wanted
+from experiments.compare.charts.values import ValueChoice
 from experiments.compare.choices import Choices
-from experiments.compare.selection import Picked
-from experiments.compare.selectors.cells import PickedRun
+from experiments.compare.selection import Selection
+from experiments.compare.selectors.cells import SelectedRun
 from experiments.compare.selectors.values import (
     RunValue,
     best_values,
     final_values,
     last_values,
-    reached,
-    totals,
+    target_values,
+    total_values,
     values_at,
 )
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample, Seed, merge_seeds
 
 Samples = dict[tuple[str, int], Sample]
 
 
-def samples_of(picked: Picked, choices: Choices) -> Samples:
+def samples_of(selection: Selection, choices: Choices) -> Samples:
     """By cell and column; a column is a round where rounds were asked for, otherwise 0."""
-    return gathered(run_values(list(picked.runs), choices.metric, choices.wanted), picked.runs)
+    return samples_by_cell(run_values(list(selection.runs), choices.metric, choices.value), selection.runs)
 
 
-def run_values(runs: Sequence[int], metric: str, wanted: Wanted) -> list[RunValue]:
+def run_values(runs: Sequence[int], metric: str, choice: ValueChoice) -> list[RunValue]:
     label = metric_label(metric)
-    if wanted.to_target:
-        return to_target(runs, metric, wanted)
-    if wanted.kind == "at":
-        return values_at(runs=runs, metric=metric, at=wanted.at)
-    if wanted.kind == "last":
-        return last_values(runs=runs, metric=metric, last=wanted.last)
-    if wanted.kind == "best":
+    if choice.to_target:
+        return to_target(runs, metric, choice)
+    if choice.kind == "at":
+        return values_at(runs=runs, metric=metric, at=choice.at)
+    if choice.kind == "last":
+        return last_values(runs=runs, metric=metric, last=choice.last)
+    if choice.kind == "best":
         return best_values(runs=runs, metric=metric, higher=label.higher_is_better)
     return final_values(runs=runs, metric=metric)
 
 
-def to_target(runs: Sequence[int], metric: str, wanted: Wanted) -> list[RunValue]:
+def to_target(runs: Sequence[int], metric: str, choice: ValueChoice) -> list[RunValue]:
     """Without a target there is nothing to reach."""
-    if wanted.target is None:
+    if choice.target is None:
         return []
     label = metric_label(metric)
-    spent = () if wanted.kind == "rounds" else X_AXES[wanted.kind].spent
-    return reached(
-        runs=runs, metric=metric, target=wanted.target / label.scale, higher=label.higher_is_better, spent=spent
+    spent = () if choice.kind == "rounds" else X_AXES[choice.kind].spent
+    return target_values(
+        runs=runs, metric=metric, target=choice.target / label.scale, higher=label.higher_is_better, spent=spent
     )
 
 
-def gathered(values: Iterable[RunValue], runs: Mapping[int, PickedRun]) -> Samples:
-    """Seeds that ran twice count once, with their mean."""
-    found: dict[tuple[str, int], dict[int, list[float | None]]] = {}
+def samples_by_cell(values: Iterable[RunValue], runs: Mapping[int, SelectedRun]) -> Samples:
+    """By cell and column; runs of one seed count once."""
+    values_by_seed: dict[tuple[str, int], dict[Seed, list[float | None]]] = {}
     for each in values:
         run = runs[each.run]
-        found.setdefault((run.cell, each.column), {}).setdefault(run.seed, []).append(each.value)
-    return {key: sample(seeds) for key, seeds in found.items()}
+        values_by_seed.setdefault((run.cell, each.column), {}).setdefault(run.seed, []).append(each.value)
+    return {key: merge_seeds(seeds) for key, seeds in values_by_seed.items()}
 
 
-def sample(seeds: Mapping[int, Sequence[float | None]]) -> Sample:
-    finite = {
-        seed: [value for value in values if value is not None and math.isfinite(value)]
-        for seed, values in seeds.items()
-    }
-    every = [value for values in seeds.values() for value in values]
-    return Sample(
-        {seed: math.fsum(values) / len(values) for seed, values in finite.items() if values},
-        lost=sum(value is not None and not math.isfinite(value) for value in every),
-        missed=sum(value is None for value in every),
-    )
-
-
-def one_column(samples: Samples, wanted: Wanted) -> dict[str, Sample]:
+def one_column(samples: Samples, choice: ValueChoice) -> dict[str, Sample]:
     """For charts that take one value per cell: of several rounds, the last."""
-    column = max(wanted.columns, default=0)
+    column = max(choice.columns, default=0)
     return {cell: each for (cell, here), each in samples.items() if here == column}
 
 
-def spent_samples(picked: Picked, spent: Sequence[str], wanted: Wanted) -> dict[str, Sample]:
+def spent_samples(selection: Selection, spent: Sequence[str], choice: ValueChoice) -> dict[str, Sample]:
     """What each seed spent in all, or up to the round that is looked at."""
-    until = max(wanted.at, default=None) if wanted.kind == "at" else None
-    done = [run.pk for run in picked.runs.values() if run.state == "done" or until is not None]
+    until = max(choice.at, default=None) if choice.kind == "at" else None
+    done = [run.pk for run in selection.runs.values() if run.state == "done" or until is not None]
     return {
-        cell: each for (cell, _), each in gathered(totals(runs=done, spent=spent, until=until), picked.runs).items()
+        cell: each
+        for (cell, _), each in samples_by_cell(
+            total_values(runs=done, spent=spent, until=until), selection.runs
+        ).items()
     }

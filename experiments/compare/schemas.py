@@ -9,7 +9,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from experiments.access.services.share_links import DEFAULT_DAYS
-from experiments.api.schemas import Answer, Id, described
+from experiments.api.schemas import Answer, Id, example_config
 
 VIEW: dict[str, Any] = {
     "id": 3,
@@ -46,7 +46,7 @@ class CompareFilter(Schema):
 
 
 class ComparisonAnswer(Answer):
-    model_config = described(
+    model_config = example_config(
         title="Test accuracy over rounds",
         description="Test accuracy, %, against rounds, mean over seeds. Last values: fedavg: 95.75 (n=3).",
         notes="Band: mean ± std over seeds",
@@ -67,7 +67,7 @@ class ComparisonAnswer(Answer):
 
 
 class ViewWish(Schema):
-    model_config = ConfigDict(extra="forbid", **described(name=VIEW["name"], query=VIEW["query"], shared=True))
+    model_config = ConfigDict(extra="forbid", **example_config(name=VIEW["name"], query=VIEW["query"], shared=True))
 
     name: str
     """What it is called; yours of the same name is replaced."""
@@ -78,7 +78,7 @@ class ViewWish(Schema):
 
 
 class ViewAnswer(Answer):
-    model_config = described(**VIEW)
+    model_config = example_config(**VIEW)
 
     id: int
     """Its number."""
@@ -95,7 +95,9 @@ class ViewAnswer(Answer):
 
 
 class LinkWish(Schema):
-    model_config = ConfigDict(extra="forbid", **described(query=LINK["query"], title=LINK["title"], days=DEFAULT_DAYS))
+    model_config = ConfigDict(
+        extra="forbid", **example_config(query=LINK["query"], title=LINK["title"], days=DEFAULT_DAYS)
+    )
 
     query: str
     """Everything after the question mark of the Compare page's address."""
@@ -106,7 +108,7 @@ class LinkWish(Schema):
 
 
 class LinkAnswer(Answer):
-    model_config = described(**LINK)
+    model_config = example_config(**LINK)
 
     id: int
     """Its number."""
@@ -125,7 +127,7 @@ class LinkAnswer(Answer):
 
 
 class LinkMade(LinkAnswer):
-    model_config = described(**LINK, url="https://lab.example/shared/Xh3k9Qp1sT0vNn2bYw7aLd4cRf6gJm8e")
+    model_config = example_config(**LINK, url="https://lab.example/shared/Xh3k9Qp1sT0vNn2bYw7aLd4cRf6gJm8e")
 
     url: str
     """The address to give away. It is told only now."""

@@ -19,10 +19,10 @@ def view_save(*, owner: User, name: str, query: str, shared: bool = True) -> Sav
         raise SpecError(problems, "The view cannot be saved.")
     with transaction.atomic():
         User.objects.select_for_update().get(pk=owner.pk)
-        kept = owner.views.filter(name=label).first()
-        if kept is None and owner.views.count() >= MOST_VIEWS:
+        saved_view = owner.views.filter(name=label).first()
+        if saved_view is None and owner.views.count() >= MOST_VIEWS:
             raise ConflictError(f"You have {MOST_VIEWS} views: delete one that is no longer used.")
-        view = kept or SavedView(owner=owner, name=label)
+        view = saved_view or SavedView(owner=owner, name=label)
         view.query, view.shared = choices, shared
         view.save()
     return view

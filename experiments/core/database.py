@@ -30,15 +30,15 @@ def try_session_lock(lock: Lock) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def bound_transactions() -> None:
+def set_db_timeouts() -> None:
     """For every connection that this process makes from now on.
 
     A worker that is frozen or cut off between two statements would keep its lock on the run's row for as long as its
     connection seems alive, and nobody could take the run away. PostgreSQL ends such a session when its lease is over.
     """
-    connection_created.connect(bound, dispatch_uid="bound_transactions")
+    connection_created.connect(set_idle_timeout, dispatch_uid="set_db_timeouts")
 
 
-def bound(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def set_idle_timeout(connection: BaseDatabaseWrapper, **_: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET idle_in_transaction_session_timeout = '{settings.LEASE}s'")

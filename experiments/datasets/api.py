@@ -8,14 +8,14 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router
 
-from experiments.api.schemas import refusals
+from experiments.api.schemas import error_responses
 from experiments.datasets.schemas import DatasetAnswer
 from experiments.datasets.selectors import Edition, dataset_rows
 
 router = Router(tags=["data"])
 
 
-@router.get("/datasets", response={200: list[DatasetAnswer], **refusals()}, summary="Data sets")
+@router.get("/datasets", response={200: list[DatasetAnswer], **error_responses()}, summary="Data sets")
 def datasets(request: HttpRequest) -> Any:
     """What is here first, with what to do about the others."""
     return [dataset_answer(edition) for row in dataset_rows(jobs=False) for edition in row.editions]

@@ -1,3 +1,5 @@
+"""Jobs that bring data sets to the lab."""
+
 from __future__ import annotations
 
 from django.conf import settings
@@ -18,7 +20,7 @@ class JobState(models.TextChoices):
     FAILED = "failed"
 
 
-ACTIVE = (JobState.QUEUED, JobState.RUNNING)
+ACTIVE_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
 class DatasetJob(models.Model):
@@ -42,7 +44,7 @@ class DatasetJob(models.Model):
             models.CheckConstraint(condition=Q(state__in=JobState.values), name="dataset_job_state_known"),
             models.CheckConstraint(condition=Q(kind__in=JobKind.values), name="dataset_job_kind_known"),
             models.UniqueConstraint(
-                fields=["dataset", "path"], condition=Q(state__in=ACTIVE), name="dataset_job_active_once"
+                fields=["dataset", "path"], condition=Q(state__in=ACTIVE_STATES), name="dataset_job_active_once"
             ),
         ]
         indexes = [models.Index(fields=["dataset", "-id"], name="dataset_job_latest")]
@@ -52,7 +54,7 @@ class DatasetJob(models.Model):
 
     @property
     def active(self) -> bool:
-        return self.state in ACTIVE
+        return self.state in ACTIVE_STATES
 
     @property
     def percent(self) -> int:

@@ -1,12 +1,14 @@
+"""Data sets, as REST answers with them."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from experiments.api.schemas import Answer, described
+from experiments.api.schemas import Answer, example_config
 
 
 class DatasetAnswer(Answer):
-    model_config = described(
+    model_config = example_config(
         name="femnist",
         label="FEMNIST",
         parameters={"name": "femnist", "subset": "digits"},

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db.models import Q
 
-from experiments.client_data.selectors import look_at
-from experiments.datasets.models import ACTIVE
+from experiments.client_data.selectors import dataset_overview
+from experiments.datasets.models import ACTIVE_STATES
 from experiments.models import DatasetJob
 from workers.catalog import load_catalog
 from workers.catalog.component import Dataset, DatasetFacts
-from workers.client_data.overviews import Look, look_key
+from workers.client_data.overviews import DatasetOverview, overview_key
 from workers.datasets import _cache
 from workers.datasets._imported import ImportedDataset
 from workers.errors import Problem
@@ -43,7 +43,7 @@ class Edition:
 
     @property
     def key(self) -> str:
-        return look_key(self.dataset, self.params)
+        return overview_key(self.dataset, self.params)
 
     @property
     def part(self) -> str | None:
@@ -84,23 +84,23 @@ class DatasetRow:
 
 def dataset_rows(*, jobs: bool = True) -> list[DatasetRow]:
     """What is here first, and what was brought before what is made. Without jobs, no database is asked."""
-    known = latest_jobs() if jobs else {}
-    found = [row_of(each, known.get(each.name, ())) for each in load_catalog().datasets.values()]
-    return sorted(found, key=lambda row: (not row.ready, not row.imported, row.dataset.label.lower()))
+    jobs_by_dataset = latest_jobs() if jobs else {}
+    rows = [dataset_row(each, jobs_by_dataset.get(each.name, ())) for each in load_catalog().datasets.values()]
+    return sorted(rows, key=lambda row: (not row.ready, not row.imported, row.dataset.label.lower()))
 
 
-def row_of(dataset: Dataset, jobs: Iterable[DatasetJob]) -> DatasetRow:
-    return DatasetRow(dataset, tuple(edition_of(dataset, params) for params in dataset.editions()), tuple(jobs))
+def dataset_row(dataset: Dataset, jobs: Iterable[DatasetJob]) -> DatasetRow:
+    return DatasetRow(dataset, tuple(dataset_edition(dataset, params) for params in dataset.editions()), tuple(jobs))
 
 
-def edition_of(dataset: Dataset, params: Any) -> Edition:
-    known = _cache.manifest_of(dataset.cache_name(params)) if isinstance(dataset, ImportedDataset) else None
+def dataset_edition(dataset: Dataset, params: Any) -> Edition:
+    manifest = _cache.manifest_of(dataset.cache_name(params)) if isinstance(dataset, ImportedDataset) else None
     return Edition(
         dataset,
         params,
         dataset.facts(params),
         dataset.available(params),
-        known.bytes if known else None,
+        manifest.bytes if manifest else None,
         dataset.checksum(params),
     )
 
@@ -108,37 +108,37 @@ def edition_of(dataset: Dataset, params: Any) -> Edition:
 def latest_jobs() -> dict[str, list[DatasetJob]]:
     """By data set: those at work, or else the last one."""
     last = DatasetJob.objects.order_by("dataset", "-id").distinct("dataset").values("pk")
-    wanted = DatasetJob.objects.filter(Q(state__in=ACTIVE) | Q(pk__in=last)).select_related("person")
-    found: dict[str, list[DatasetJob]] = {}
-    for job in wanted.order_by("id"):
-        found.setdefault(job.dataset, []).append(job)
-    return {name: [job for job in jobs if job.active] or jobs[-1:] for name, jobs in found.items()}
+    candidates = DatasetJob.objects.filter(Q(state__in=ACTIVE_STATES) | Q(pk__in=last)).select_related("person")
+    by_dataset: dict[str, list[DatasetJob]] = {}
+    for job in candidates.order_by("id"):
+        by_dataset.setdefault(job.dataset, []).append(job)
+    return {name: [job for job in jobs if job.active] or jobs[-1:] for name, jobs in by_dataset.items()}
 
 
-def looks(rows: Iterable[DatasetRow]) -> dict[str, Look | None]:
-    return {edition.key: look_at(edition.dataset, edition.params) for row in rows for edition in row.editions}
+def dataset_overviews(rows: Iterable[DatasetRow]) -> dict[str, DatasetOverview | None]:
+    return {edition.key: dataset_overview(edition.dataset, edition.params) for row in rows for edition in row.editions}
 
 
-def missing_data(blocks: Sequence[Mapping[str, Any]], grid: Grid) -> Iterator[Problem]:
+def missing_data_problems(blocks: Sequence[Mapping[str, Any]], grid: Grid) -> Iterator[Problem]:
     """One problem for each block and data set that is not here; specs stay valid anywhere, launches do not."""
     datasets = load_catalog().datasets
-    wanted = {run.spec.dataset for run in grid.runs}
-    missing = {params.name for params in wanted if datasets[params.name].available(params)}
+    grid_datasets = {run.spec.dataset for run in grid.runs}
+    missing = {params.name for params in grid_datasets if datasets[params.name].available(params)}
     for index, block in enumerate(blocks):
-        for name in sorted(missing & set(names_in(block.get("dataset")))):
-            yield Problem(f"blocks.{index}.dataset", not_here(name))
+        for name in sorted(missing & set(dataset_names(block.get("dataset")))):
+            yield Problem(f"blocks.{index}.dataset", missing_data_text(name))
 
 
-def not_here(name: str) -> str:
+def missing_data_text(name: str) -> str:
     return f"{name} is not here yet: fetch or import it on the Data sets page."
 
 
-def names_in(value: Any) -> Iterator[str]:
+def dataset_names(value: Any) -> Iterator[str]:
     """The names of a data set field, which may be one mapping, an axis of them, or have an axis of names."""
     if isinstance(value, Mapping):
-        yield from names_in(value.get("name"))
+        yield from dataset_names(value.get("name"))
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from names_in(each)
+            yield from dataset_names(each)
     elif isinstance(value, str):
         yield value

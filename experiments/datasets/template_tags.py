@@ -16,13 +16,13 @@ HEIGHT, BAR, GAP = 60, 10, 2
 def histogram(counts: Sequence[int], names: Sequence[str]) -> SafeString:
     """Training samples by class: bars whose height is the count, with the numbers as titles and as text."""
     most = max(counts, default=0) or 1
-    told = [names[place] if place < len(names) else str(place) for place in range(len(counts))]
+    labels = [names[place] if place < len(names) else str(place) for place in range(len(counts))]
     heights = [HEIGHT * count / most for count in counts]
     bars = format_html_join(
         "",
         '<rect x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>',
         (
-            (place * (BAR + GAP), f"{HEIGHT - height:.1f}", BAR, f"{height:.1f}", f"{told[place]}: {counts[place]:,}")
+            (place * (BAR + GAP), f"{HEIGHT - height:.1f}", BAR, f"{height:.1f}", f"{labels[place]}: {counts[place]:,}")
             for place, height in enumerate(heights)
         ),
     )

@@ -11,16 +11,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from experiments.client_data.selectors import look_at
-from experiments.datasets.selectors import Edition, dataset_rows, edition_of, looks
+from experiments.client_data.selectors import dataset_overview
+from experiments.datasets.selectors import Edition, dataset_edition, dataset_overviews, dataset_rows
 from experiments.datasets.services.jobs import job_request
 from experiments.datasets.services.uploads import npz_folder, npz_upload
 from experiments.models import DatasetJob, JobKind
-from experiments.web.requests import page_or_part, person
+from experiments.web.requests import current_user, page_or_part
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
 
-SENTENCES = {
+CONFIRMATIONS = {
     JobKind.FETCH: "Fetching starts within seconds. You may leave this page.",
     JobKind.IMPORT: "Importing starts within seconds. You may leave this page.",
     JobKind.VERIFY: "Every file is being read and compared with its checksum.",
@@ -34,7 +34,7 @@ def datasets(request: HttpRequest) -> HttpResponse:
         "ready": sum(row.ready for row in rows),
         "bytes": sum(edition.bytes or 0 for row in rows for edition in row.editions),
         "busy": any(row.busy for row in rows),
-        "looks": looks(rows),
+        "looks": dataset_overviews(rows),
         "upload_limit": settings.MAX_UPLOAD // 1_000_000,
         "npz_folder": npz_folder(),
     }
@@ -47,53 +47,55 @@ def dataset_action(request: HttpRequest, name: str, action: str) -> HttpResponse
         raise Http404
     kind = JobKind(action)
     path = request.POST.get("path", "")
-    return asked(request, name, kind, lambda: job_request(actor=person(request), dataset=name, kind=kind, path=path))
+    return submit_job(
+        request, name, kind, lambda: job_request(actor=current_user(request), dataset=name, kind=kind, path=path)
+    )
 
 
 @require_POST
 def dataset_upload(request: HttpRequest) -> HttpResponse:
     """The file is only stored here; its job's process reads it."""
-    given = request.FILES.get("file")
+    upload_file = request.FILES.get("file")
 
     def upload() -> DatasetJob:
-        if given is None:
+        if upload_file is None:
             raise TributaryError("Choose a file that ends in .npz.")
         return npz_upload(
-            actor=person(request),
-            name=given.name or "",
-            size=given.size or 0,
-            content=given.chunks(),
+            actor=current_user(request),
+            name=upload_file.name or "",
+            size=upload_file.size or 0,
+            content=upload_file.chunks(),
             limit=settings.MAX_UPLOAD,
         )
 
-    return asked(request, "npz", JobKind.IMPORT, upload)
+    return submit_job(request, "npz", JobKind.IMPORT, upload)
 
 
-def asked(request: HttpRequest, name: str, kind: JobKind, ask: Callable[[], DatasetJob]) -> HttpResponse:
+def submit_job(request: HttpRequest, name: str, kind: JobKind, submit: Callable[[], DatasetJob]) -> HttpResponse:
     try:
-        ask()
+        submit()
     except TributaryError as error:
         messages.error(request, f"{name}: {error.detail}")
     else:
-        messages.success(request, f"{name}: {SENTENCES[kind]}")
+        messages.success(request, f"{name}: {CONFIRMATIONS[kind]}")
     return redirect(f"{reverse('datasets')}#dataset-{name}")
 
 
-def dataset_look(request: HttpRequest, name: str) -> HttpResponse:
+def dataset_overview_part(request: HttpRequest, name: str) -> HttpResponse:
     """Pictures and histogram of a set that takes a moment; asked for by the page after it is drawn."""
-    edition = edition_named(name, request)
+    edition = find_edition(name, request)
     try:
-        look = look_at(edition.dataset, edition.params, wait=True)
+        overview = dataset_overview(edition.dataset, edition.params, wait=True)
     except TributaryError:
-        look = None
-    return render(request, "parts/dataset_look.html", {"edition": edition, "look": look, "waited": True})
+        overview = None
+    return render(request, "parts/dataset_look.html", {"edition": edition, "look": overview, "waited": True})
 
 
-def edition_named(name: str, request: HttpRequest) -> Edition:
+def find_edition(name: str, request: HttpRequest) -> Edition:
     dataset = load_catalog().datasets.get(name)
     if dataset is None:
         raise Http404
-    editions = [edition_of(dataset, params) for params in dataset.editions()]
+    editions = [dataset_edition(dataset, params) for params in dataset.editions()]
     for edition in editions:
         if edition.title == request.GET.get("title", name):
             return edition

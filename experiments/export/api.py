@@ -9,11 +9,11 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from ninja import Query, Router
 from pydantic import Field
 
-from experiments.api.schemas import refusals
+from experiments.api.schemas import error_responses
 from experiments.core.json_values import plain_text
 from experiments.models import Study
-from experiments.results.api import RunChoice, axes_parameter
-from experiments.results.selectors.run_filters import run_filters
+from experiments.results.api import RunChoice, spec_fields_parameter
+from experiments.results.selectors.run_filters import parse_run_filters
 
 router = Router(tags=["export"])
 MOST_NAMES = 1000
@@ -28,12 +28,16 @@ CONTENT = {
     "application/vnd.apache.parquet": BINARY,
 }
 ROUTE: dict[str, Any] = {
-    "response": {200: None, **refusals(404)},
+    "response": {200: None, **error_responses(404)},
     "openapi_extra": {
-        "parameters": [axes_parameter()],
+        "parameters": [spec_fields_parameter()],
         "responses": {200: {"description": "The rows, as they are read", "content": CONTENT}},
     },
 }
+
+
+def route_options(table: str) -> dict[str, Any]:
+    return {"operation_id": f"export_{table}", "url_name": table, **ROUTE}
 
 
 class ExportQuery(RunChoice):
@@ -48,72 +52,74 @@ class NumbersQuery(ExportQuery):
     )
 
 
-@router.get("/metrics", summary="Every round's numbers", **ROUTE)
-def metrics(request: HttpRequest, wanted: Query[NumbersQuery]) -> StreamingHttpResponse:
+@router.get("/metrics", summary="Every round's numbers", **route_options("metrics"))
+def export_metrics(request: HttpRequest, query: Query[NumbersQuery]) -> StreamingHttpResponse:
     """A row for each run, metric and round: `run, study, cell, seed, round, metric, value`, and a column for each field
     in which the runs differ, named by its path: `strategy`, `strategy.mu`, `partition.alpha`.
 
     Runs are chosen as in `/runs`, by any field of their spec. The rows tell of one moment, whatever is committed while
     they are read. Sent gzipped to whoever accepts it, except Parquet.
     """
-    return exported(request, "metrics", wanted, wanted.metric)
+    return stream_export(request, "metrics", query, query.metric)
 
 
-@router.get("/export/clients", summary="Every client's numbers", **ROUTE)
-def clients(request: HttpRequest, wanted: Query[NumbersQuery]) -> StreamingHttpResponse:
+@router.get("/export/clients", summary="Every client's numbers", **route_options("clients"))
+def export_clients(request: HttpRequest, query: Query[NumbersQuery]) -> StreamingHttpResponse:
     """A row for each run, round, client and metric; `took_part` tells whether the client was in the round's cohort."""
-    return exported(request, "clients", wanted, wanted.metric)
+    return stream_export(request, "clients", query, query.metric)
 
 
-@router.get("/export/summaries", summary="Means and spreads over seeds", **ROUTE)
-def summaries(request: HttpRequest, wanted: Query[NumbersQuery]) -> StreamingHttpResponse:
+@router.get("/export/summaries", summary="Means and spreads over seeds", **route_options("summaries"))
+def export_summaries(request: HttpRequest, query: Query[NumbersQuery]) -> StreamingHttpResponse:
     """A row for each cell, metric and round: mean, std (ddof 1), min, max, n, and how many seeds were not finite."""
-    return exported(request, "summaries", wanted, wanted.metric)
+    return stream_export(request, "summaries", query, query.metric)
 
 
-@router.get("/export/specs", summary="What was run", **ROUTE)
-def specs(request: HttpRequest, wanted: Query[ExportQuery]) -> StreamingHttpResponse:
+@router.get("/export/specs", summary="What was run", **route_options("specs"))
+def export_specs(request: HttpRequest, query: Query[ExportQuery]) -> StreamingHttpResponse:
     """A row for each run, with every field of its spec."""
-    return exported(request, "specs", wanted)
+    return stream_export(request, "specs", query)
 
 
-@router.get("/export/partitions", summary="What clients held", **ROUTE)
-def partitions(request: HttpRequest, wanted: Query[ExportQuery]) -> StreamingHttpResponse:
+@router.get("/export/partitions", summary="What clients held", **route_options("partitions"))
+def export_partitions(request: HttpRequest, query: Query[ExportQuery]) -> StreamingHttpResponse:
     """A row for each run, client and statistic: samples, classes, entropy, samples of each class; as drawn now."""
-    return exported(request, "partitions", wanted)
+    return stream_export(request, "partitions", query)
 
 
-def exported(
-    request: HttpRequest, table: str, wanted: ExportQuery, metrics: list[str] | None = None
+def stream_export(
+    request: HttpRequest, table: str, query: ExportQuery, metrics: list[str] | None = None
 ) -> StreamingHttpResponse:
     # pyarrow is for those who export.
-    from experiments.export.export import Wanted, export_parts
-    from experiments.export.writing import FORMATS, Stream, begun, gzipped
+    from experiments.export.exporter import ExportRequest, export_parts
+    from experiments.export.writing import FORMATS, PartStream, gzip_parts, make_first_part
 
-    filters = run_filters(request.GET.lists(), besides=["format", "metric"])
-    check_studies(wanted.study)
+    filters = parse_run_filters(request.GET.lists(), besides=["format", "metric"])
+    require_studies(query.study)
     names = [plain_text(name) for name in metrics or ()]
-    chosen = FORMATS[wanted.format]
-    parts = begun(export_parts(Wanted(table, wanted.format, filters, names)))
-    gzip = not chosen.compressed and accepts_gzip(request)
-    response = StreamingHttpResponse(Stream(gzipped(parts) if gzip else parts), content_type=chosen.media_type)
-    response["Content-Disposition"] = f'attachment; filename="{file_name(table, wanted)}"'
+    output_format = FORMATS[query.format]
+    parts = make_first_part(export_parts(ExportRequest(table, query.format, filters, names)))
+    gzip = not output_format.compressed and accepts_gzip(request)
+    response = StreamingHttpResponse(
+        PartStream(gzip_parts(parts) if gzip else parts), content_type=output_format.media_type
+    )
+    response["Content-Disposition"] = f'attachment; filename="{export_file_name(table, query)}"'
     response["Cache-Control"] = "private, no-store"
-    if not chosen.compressed:
+    if not output_format.compressed:
         response["Vary"] = "Accept-Encoding"
     if gzip:
         response["Content-Encoding"] = "gzip"
     return response
 
 
-def check_studies(studies: list[int]) -> None:
+def require_studies(studies: list[int]) -> None:
     if Study.objects.filter(pk__in=studies).count() < len(set(studies)):
         raise Http404
 
 
-def file_name(table: str, wanted: ExportQuery) -> str:
-    studies = f"study-{'-'.join(map(str, wanted.study[:5]))}-" if wanted.study else ""
-    return f"{studies}{table}.{wanted.format}"
+def export_file_name(table: str, query: ExportQuery) -> str:
+    studies = f"study-{'-'.join(map(str, query.study[:5]))}-" if query.study else ""
+    return f"{studies}{table}.{query.format}"
 
 
 def accepts_gzip(request: HttpRequest) -> bool:

@@ -15,15 +15,12 @@ from django.db.models import Min, QuerySet
 from experiments.models import Membership, Run
 from workers.spec import flatten
 
-OF_NO_INTEREST = {"seed", "engine"}
+LEFT_OUT = {"seed", "engine"}
 """The seed has a column of its own; the engine is no part of what a run is."""
 
 
-Numbers = Sequence[int] | np.ndarray
-
-
 @dataclass(frozen=True)
-class Facts:
+class RunColumns:
     """`runs` are sorted ids. `identity` and `fields` have one value a run, in that order."""
 
     runs: np.ndarray
@@ -32,14 +29,14 @@ class Facts:
     longest: int
     """Rounds of the longest run."""
 
-    def without(self, *names: str) -> Facts:
+    def without(self, *names: str) -> RunColumns:
         return replace(self, identity={name: each for name, each in self.identity.items() if name not in names})
 
     def schema(self, own: Mapping[str, Any]) -> Any:
         """A table's columns: which run, what the table tells of it, and what distinguishes the run."""
-        given = [(name, column.type) for name, column in self.identity.items()]
+        identity = [(name, column.type) for name, column in self.identity.items()]
         fields = [(name, column.type) for name, column in self.fields.items()]
-        return pa.schema([*given, *own.items(), *fields])
+        return pa.schema([*identity, *own.items(), *fields])
 
     def batch(
         self, schema: Any, runs: Sequence[int] | np.ndarray, own: Sequence[Any], repeats: np.ndarray | None = None
@@ -52,29 +49,29 @@ class Facts:
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def facts_of(runs: QuerySet[Run], studies: Sequence[int] = (), *, every_field: bool = False) -> Facts:
+def read_run_columns(runs: QuerySet[Run], studies: Sequence[int] = (), *, every_field: bool = False) -> RunColumns:
     """A run in several studies counts once, as the first of `studies` that holds it; of all, if none is named."""
     rows = np.array(list(runs.order_by("pk").values_list("pk", "seed", "rounds_done")), dtype=np.int64).reshape(-1, 3)
     cells, fields = cell_fields(runs)
-    of_run = cell_places(runs, cells)
-    return Facts(
+    cell_of_run = cell_positions(runs, cells)
+    return RunColumns(
         runs=rows[:, 0],
         identity={
             "run": pa.array(rows[:, 0]),
-            "study": pa.array(studies_of(runs, studies), pa.int64()),
-            "cell": coded(of_run, pa.array(cells, pa.string())),
+            "study": pa.array(first_studies(runs, studies), pa.int64()),
+            "cell": decode_column(cell_of_run, pa.array(cells, pa.string())),
             "seed": pa.array(rows[:, 1]),
         },
         fields={
-            path: field.column(of_run)
+            path: field.column(cell_of_run)
             for path, field in fields.items()
-            if path not in OF_NO_INTEREST and (every_field or field.varies)
+            if path not in LEFT_OUT and (every_field or field.varies)
         },
         longest=int(rows[:, 2].max(initial=0)) + 1,
     )
 
 
-def cell_fields(runs: QuerySet[Run]) -> tuple[list[str], dict[str, Field]]:
+def cell_fields(runs: QuerySet[Run]) -> tuple[list[str], dict[str, SpecField]]:
     """The cells and their fields. All runs of a cell have the same spec but for the seed."""
     cells: list[str] = []
 
@@ -83,17 +80,17 @@ def cell_fields(runs: QuerySet[Run]) -> tuple[list[str], dict[str, Field]]:
             cells.append(cell)
             yield spec
 
-    fields = fields_of(specs())
+    fields = spec_fields(specs())
     return cells, fields
 
 
-def cell_places(runs: QuerySet[Run], cells: Sequence[str]) -> np.ndarray:
+def cell_positions(runs: QuerySet[Run], cells: Sequence[str]) -> np.ndarray:
     places = {cell: place for place, cell in enumerate(cells)}
-    found = runs.order_by("pk").values_list("cell", flat=True).iterator()
-    return np.fromiter((places[cell] for cell in found), dtype=np.int32)
+    run_cells = runs.order_by("pk").values_list("cell", flat=True).iterator()
+    return np.fromiter((places[cell] for cell in run_cells), dtype=np.int32)
 
 
-def studies_of(runs: QuerySet[Run], studies: Sequence[int]) -> list[int | None]:
+def first_studies(runs: QuerySet[Run], studies: Sequence[int]) -> list[int | None]:
     """A run that no study holds any longer has none."""
     members = Membership.objects.filter(run__in=runs.order_by())
     if studies:
@@ -105,7 +102,7 @@ def studies_of(runs: QuerySet[Run], studies: Sequence[int]) -> list[int | None]:
 INTEGERS = range(-(2**63), 2**63)
 
 
-class Field:
+class SpecField:
     """One value a spec, as codes into the distinct ones; where a spec has none, the code is -1."""
 
     def __init__(self) -> None:
@@ -132,23 +129,23 @@ class Field:
     def column(self, specs: np.ndarray) -> Any:
         """The values at those specs: words as a dictionary, numbers plainly."""
         codes = np.frombuffer(self.codes, dtype=np.int32)[specs] if len(self.codes) else np.array([], np.int32)
-        return coded(codes, typed(list(self.values.values())))
+        return decode_column(codes, typed_array(list(self.values.values())))
 
 
-def fields_of(specs: Iterable[Mapping[str, Any]]) -> dict[str, Field]:
+def spec_fields(specs: Iterable[Mapping[str, Any]]) -> dict[str, SpecField]:
     """By path, in the order of first appearance."""
-    fields: dict[str, Field] = {}
+    fields: dict[str, SpecField] = {}
     rows = 0
     for spec in specs:
         for path, value in flatten(spec).items():
-            fields.setdefault(path, Field()).put(rows, value)
+            fields.setdefault(path, SpecField()).put(rows, value)
         rows += 1
     for field in fields.values():
         field.pad(rows)
     return fields
 
 
-def typed(values: Sequence[Any]) -> Any:
+def typed_array(values: Sequence[Any]) -> Any:
     """As numbers where all are, as truth values where all are, otherwise as text."""
     kinds = {type(value) for value in values}
     if kinds == {bool}:
@@ -160,7 +157,7 @@ def typed(values: Sequence[Any]) -> Any:
     return pa.array([value if isinstance(value, str) else json.dumps(value) for value in values], pa.string())
 
 
-def coded(codes: np.ndarray, values: Any) -> Any:
+def decode_column(codes: np.ndarray, values: Any) -> Any:
     """Each code's value, nothing for -1. Text stays a dictionary, so that a million rows repeat numbers, not words."""
     places = pa.array(codes.astype(np.int32), mask=codes < 0)
     if pa.types.is_string(values.type):

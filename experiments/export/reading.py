@@ -25,42 +25,42 @@ STALLED_SECONDS = 600.0
 """A reader that takes nothing for so long is given up: its query keeps PostgreSQL from clearing up behind writers."""
 
 
-def copied(sql: str, parameters: Mapping[str, Any], size: int) -> Iterator[list[Fields]]:
+def copy_rows(sql: str, parameters: Mapping[str, Any], size: int) -> Iterator[list[Fields]]:
     """The rows of a query that has no nulls, about `size` bytes of them at a time."""
     with connection.cursor() as cursor, ThreadPoolExecutor(1) as maker:
         statement = cursor.mogrify(f"COPY ({sql}) TO STDOUT (FORMAT binary)", parameters).decode()
-        pieces = Pieces(size, connection.connection.cancel)
-        made = maker.submit(pieces.fill, cursor, statement)
+        pieces = PieceBuffer(size, connection.connection.cancel)
+        filling = maker.submit(pieces.fill, cursor, statement)
         try:
-            yield from taken(pieces.ready, made)
+            yield from take_pieces(pieces.ready, filling)
         except GeneratorExit:
             pieces.give_up()
-            made.exception()
+            filling.exception()
             raise
-        made.result()
+        filling.result()
 
 
-def taken(ready: Queue[list[Fields] | None], made: Future[None]) -> Iterator[list[Fields]]:
-    while not (made.done() and ready.empty()):
+def take_pieces(ready: Queue[list[Fields] | None], filling: Future[None]) -> Iterator[list[Fields]]:
+    while not (filling.done() and ready.empty()):
         with suppress(Empty):
             if (piece := ready.get(timeout=PATIENCE_SECONDS)) is None:
                 return
             yield piece
 
 
-class Pieces:
+class PieceBuffer:
     """What psycopg2 writes into, a row a call; it waits while a piece is ready that nobody has taken."""
 
     def __init__(self, size: int, cancel: Callable[[], None]) -> None:
         self.size, self.cancel = size, cancel
         self.ready: Queue[list[Fields] | None] = Queue(1)
         self.rows: list[Fields] = []
-        self.gathered = 0
-        self.begun, self.wanted = False, True
+        self.piece_bytes = 0
+        self.header_read, self.has_reader = False, True
 
     def give_up(self) -> None:
         """The query ends with an error; what is still written is thrown away."""
-        self.wanted = False
+        self.has_reader = False
         self.cancel()
 
     def fill(self, cursor: Any, statement: str) -> None:
@@ -68,36 +68,36 @@ class Pieces:
             cursor.copy_expert(statement, self)
             self.hand_over(self.rows or None)
         except OperationalError:
-            if self.wanted:
+            if self.has_reader:
                 raise
         finally:
             self.hand_over(None)
-        if not self.wanted:
+        if not self.has_reader:
             raise TributaryError(f"The export was given up: nothing of it was read for {STALLED_SECONDS:.0f} s.")
 
     def write(self, data: bytes) -> None:
-        row = data if self.begun else data[HEADER:]
-        self.begun = True
+        row = data if self.header_read else data[HEADER:]
+        self.header_read = True
         if not row or row == END:
             return
-        self.rows.append(fields_of(row))
-        self.gathered += len(row)
-        if self.gathered >= self.size:
+        self.rows.append(split_fields(row))
+        self.piece_bytes += len(row)
+        if self.piece_bytes >= self.size:
             self.hand_over(self.rows)
-            self.rows, self.gathered = [], 0
+            self.rows, self.piece_bytes = [], 0
 
     def hand_over(self, piece: list[Fields] | None) -> None:
-        deadline, taken = time.monotonic() + STALLED_SECONDS, False
-        while self.wanted and not taken:
+        deadline, delivered = time.monotonic() + STALLED_SECONDS, False
+        while self.has_reader and not delivered:
             try:
                 self.ready.put(piece, timeout=PATIENCE_SECONDS)
-                taken = True
+                delivered = True
             except Full:
                 if time.monotonic() > deadline:
                     self.give_up()
 
 
-def fields_of(row: bytes) -> Fields:
+def split_fields(row: bytes) -> Fields:
     fields, place = [], COUNT.size
     for _ in range(COUNT.unpack_from(row)[0]):
         start = place + LENGTH.size
@@ -107,9 +107,9 @@ def fields_of(row: bytes) -> Fields:
 
 
 Rows = Sequence[Any]
-BEGIN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+READ_ONLY_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # A reader that stalls would keep PostgreSQL from clearing away what was overwritten meanwhile.
-PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
+IDLE_TIMEOUT = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
 
 
 @contextmanager
@@ -123,12 +123,12 @@ def snapshot() -> Iterator[None]:
         return
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(BEGIN)
-            cursor.execute(PATIENCE)
+            cursor.execute(READ_ONLY_SNAPSHOT)
+            cursor.execute(IDLE_TIMEOUT)
         yield
 
 
-def pieces(sql: str, parameters: Mapping[str, Any], size: int) -> Iterator[Rows]:
+def fetch_pieces(sql: str, parameters: Mapping[str, Any], size: int) -> Iterator[Rows]:
     """The answer's rows from a cursor that stays in the server, so many at a time.
 
     The next ones are fetched while these are used, so that PostgreSQL and this process work at once.

@@ -19,9 +19,9 @@ from django.db import connection
 from experiments.core.json_values import json_number
 from experiments.export.tables.table import Table
 
-SLICE = 8_192
+SLICE_ROWS = 8_192
 """Rows of text made at a time: they are some 100 bytes each."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -36,34 +36,34 @@ def csv_parts(table: Table) -> Iterator[bytes]:
     sink = BytesIO()
     options = pyarrow.csv.WriteOptions(quoting_style="needed")
     with pyarrow.csv.CSVWriter(sink, table.schema, write_options=options) as writer:
-        yield drained(sink)
-        for batch in slices(table):
-            writer.write_batch(harmless(batch))
-            yield drained(sink)
+        yield drain(sink)
+        for batch in batch_slices(table):
+            writer.write_batch(escape_formulas(batch))
+            yield drain(sink)
 
 
-def harmless(batch: Any) -> Any:
+def escape_formulas(batch: Any) -> Any:
     """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
-    columns = [harmless_text(column) if pa.types.is_dictionary(column.type) else column for column in batch.columns]
+    columns = [escape_words(column) if pa.types.is_dictionary(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def harmless_text(column: Any) -> Any:
+def escape_words(column: Any) -> Any:
     words = column.dictionary.to_pylist()
-    if not any(word.startswith(FORMULA) for word in words):
+    if not any(word.startswith(FORMULA_STARTS) for word in words):
         return column
-    quoted = [f"'{word}" if word.startswith(FORMULA) else word for word in words]
+    quoted = [f"'{word}" if word.startswith(FORMULA_STARTS) else word for word in words]
     return pa.DictionaryArray.from_arrays(column.indices, pa.array(quoted, pa.string()))
 
 
 def ndjson_parts(table: Table) -> Iterator[bytes]:
-    for batch in slices(table):
+    for batch in batch_slices(table):
         yield "".join(f"{row}\n" for row in json_rows(batch)).encode()
 
 
 def json_parts(table: Table) -> Iterator[bytes]:
     between = "[\n"
-    for batch in slices(table):
+    for batch in batch_slices(table):
         yield (between + ",\n".join(json_rows(batch))).encode()
         between = ",\n"
     yield b"[]\n" if between == "[\n" else b"\n]\n"
@@ -104,21 +104,21 @@ def parquet_parts(table: Table) -> Iterator[bytes]:
     with writer:
         for batch in table.batches:
             writer.write_batch(batch)
-            yield drained(sink)
-    yield drained(sink)
+            yield drain(sink)
+    yield drain(sink)
 
 
-def slices(table: Table) -> Iterator[Any]:
+def batch_slices(table: Table) -> Iterator[Any]:
     for batch in table.batches:
-        for start in range(0, batch.num_rows, SLICE):
-            yield batch.slice(start, SLICE)
+        for start in range(0, batch.num_rows, SLICE_ROWS):
+            yield batch.slice(start, SLICE_ROWS)
 
 
-def drained(sink: BytesIO) -> bytes:
-    made = sink.getvalue()
+def drain(sink: BytesIO) -> bytes:
+    content = sink.getvalue()
     sink.seek(0)
     sink.truncate()
-    return made
+    return content
 
 
 FORMATS = {
@@ -129,11 +129,11 @@ FORMATS = {
 }
 
 
-GZIP = 16 + zlib.MAX_WBITS
-QUICKLY = 1
+GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
+GZIP_LEVEL = 1
 
 
-class Stream:
+class PartStream:
     """Parts for a response, each made in the request's own thread, where the database's connection is.
 
     An object instead of a generator: Django calls its `close` in that thread, too, whenever the reader leaves.
@@ -160,7 +160,7 @@ class Stream:
         connection.close()
 
 
-def begun(parts: Generator[bytes]) -> Generator[bytes]:
+def make_first_part(parts: Generator[bytes]) -> Generator[bytes]:
     """Makes the first part now, so that what cannot be made is refused instead of broken off."""
     first = next(parts, b"")
 
@@ -174,8 +174,8 @@ def begun(parts: Generator[bytes]) -> Generator[bytes]:
     return all_of_it()
 
 
-def gzipped(parts: Generator[bytes]) -> Generator[bytes]:
-    press = zlib.compressobj(QUICKLY, wbits=GZIP)
+def gzip_parts(parts: Generator[bytes]) -> Generator[bytes]:
+    press = zlib.compressobj(GZIP_LEVEL, wbits=GZIP_WINDOW_BITS)
     try:
         for part in parts:
             yield press.compress(part)

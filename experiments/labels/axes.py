@@ -9,31 +9,34 @@ from typing import Any
 from workers.catalog import load_catalog
 from workers.catalog.component import Kind
 from workers.spec import flatten
-from workers.spec.grid import count
-from workers.spec.paths import varying_in
+from workers.spec.grid import count_variants
+from workers.spec.paths import varying_flat_paths
 
-COMPONENTS: dict[str, Kind] = {
+COMPONENT_KINDS: dict[str, Kind] = {
     "dataset": "dataset",
     "model": "model",
     "partition": "partition",
     "strategy": "strategy",
     "local.optimizer": "optimizer",
 }
-MAIN = ("strategy", "dataset", "model", "partition", "feature_noise")
+MAIN_AXES = ("strategy", "dataset", "model", "partition", "feature_noise")
 """What people name a cell by, even where it follows from something else."""
+Axes = Mapping[str, Mapping[str, str]]
+"""Each axis that varies, with its value in words for every cell."""
 Sources = Mapping[str, str]
-SOURCE = "study"
-SHORT = {"local.optimizer": "optimizer", "local.epochs": "epochs", "local.batch_size": "batch size"}
+"""Where each cell comes from, such as its study."""
+SOURCE_AXIS = "study"
+SHORT_TITLES = {"local.optimizer": "optimizer", "local.epochs": "epochs", "local.batch_size": "batch size"}
 PLURALS = {"strategy": "strategies"}
 
 
 def axis_of(path: str) -> str:
     """A component and its parameters are one axis; every other field is an axis of its own."""
-    return next((each for each in COMPONENTS if path == each or path.startswith(f"{each}.")), path)
+    return next((each for each in COMPONENT_KINDS if path == each or path.startswith(f"{each}.")), path)
 
 
 def axis_title(axis: str) -> str:
-    return SHORT.get(axis, axis.replace(".", " ").replace("_", " "))
+    return SHORT_TITLES.get(axis, axis.replace(".", " ").replace("_", " "))
 
 
 def axis_values(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, dict[str, str]]:
@@ -42,49 +45,55 @@ def axis_values(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None 
     `sources` names where each cell comes from. All that varies only between sources is then one axis, called by them:
     two studies that differ in ten fixed fields are told apart by their names.
     """
-    return axes_in({cell: flatten(spec) for cell, spec in specs.items()}, sources)
+    return flat_axis_values({cell: flatten(spec) for cell, spec in specs.items()}, sources)
 
 
-def axes_in(flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, dict[str, str]]:
+def flat_axis_values(
+    flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None
+) -> dict[str, dict[str, str]]:
     """The same for specs that are flat already."""
-    axes = dict.fromkeys(axis_of(path) for path in varying_in(list(flat.values())))
-    found = {axis: worded(axis, flat) for axis in sorted(axes, key=lambda axis: axis != "strategy")}
+    axes = dict.fromkeys(axis_of(path) for path in varying_flat_paths(list(flat.values())))
+    labels_by_axis = {axis: axis_labels(axis, flat) for axis in sorted(axes, key=lambda axis: axis != "strategy")}
     if sources is None or len(set(sources.values())) < 2:
-        return found
-    within = {axis: words for axis, words in found.items() if axis == "strategy" or not follows(words, sources)}
-    return within if len(within) == len(found) else {**within, SOURCE: dict(sources)}
+        return labels_by_axis
+    within = {
+        axis: words for axis, words in labels_by_axis.items() if axis == "strategy" or not follows_from(words, sources)
+    }
+    return within if len(within) == len(labels_by_axis) else {**within, SOURCE_AXIS: dict(sources)}
 
 
-def told_once(axes: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+def drop_redundant_axes(axes: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
     """Without plain fields that the data set decides: "batch 64 for SVHN, 128 for CIFAR-10" is told by the data set."""
     data = axes.get("dataset")
     return {
-        axis: words for axis, words in axes.items() if data is None or axis in COMPONENTS or not follows(words, data)
+        axis: words
+        for axis, words in axes.items()
+        if data is None or axis in COMPONENT_KINDS or not follows_from(words, data)
     }
 
 
-def follows(words: Mapping[str, str], sources: Sources) -> bool:
+def follows_from(words: Mapping[str, str], sources: Sources) -> bool:
     """Whether the source alone decides the value."""
     return len({(sources[cell], word) for cell, word in words.items()}) == len(set(sources.values()))
 
 
-def worded(axis: str, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    if axis not in COMPONENTS:
+def axis_labels(axis: str, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    if axis not in COMPONENT_KINDS:
         return {cell: f"{axis_title(axis)} {value_text(row.get(axis))}" for cell, row in flat.items()}
-    names: dict[str, list[Mapping[str, Any]]] = {}
+    rows_by_name: dict[str, list[Mapping[str, Any]]] = {}
     for row in flat.values():
-        names.setdefault(str(row[axis]), []).append(row)
-    telling = {name: telling_parameters(axis, name, rows) for name, rows in names.items()}
-    if len(names) == 1:
+        rows_by_name.setdefault(str(row[axis]), []).append(row)
+    parameters = {name: distinguishing_parameters(axis, name, rows) for name, rows in rows_by_name.items()}
+    if len(rows_by_name) == 1:
         # What all cells have in common tells none of them apart.
-        varying = set(varying_in(list(flat.values())))
-        telling = {name: [path for path in paths if path in varying] for name, paths in telling.items()}
-    return {cell: component_text(axis, row, telling[str(row[axis])]) for cell, row in flat.items()}
+        varying = set(varying_flat_paths(list(flat.values())))
+        parameters = {name: [path for path in paths if path in varying] for name, paths in parameters.items()}
+    return {cell: component_text(axis, row, parameters[str(row[axis])]) for cell, row in flat.items()}
 
 
-def telling_parameters(axis: str, name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def distinguishing_parameters(axis: str, name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Those that differ between cells with the same component, or from what the catalog gives by default."""
-    component = load_catalog().components[COMPONENTS[axis]].get(name)
+    component = load_catalog().components[COMPONENT_KINDS[axis]].get(name)
     defaults = component.Params(name=name).model_dump(mode="json") if component else {}
     paths = [path for path in dict.fromkeys(chain.from_iterable(rows)) if path.startswith(f"{axis}.")]
     default = {path: defaults.get(path.rsplit(".", 1)[1]) for path in paths}
@@ -112,7 +121,7 @@ def axes_text(blocks: Sequence[Mapping[str, Any]]) -> str:
         return f"{len(blocks)} blocks · {seeds_text(blocks)}"
     sizes = {axis: size for axis, size in axis_sizes(blocks[0]).items() if size > 1}
     ordered = sorted(sizes, key=lambda axis: axis != "strategy")
-    axes = " × ".join(f"{sizes[axis]} {plural(axis)}" for axis in ordered) or "1 cell"
+    axes = " × ".join(f"{sizes[axis]} {axis_plural(axis)}" for axis in ordered) or "1 cell"
     return f"{axes} · {seeds_text(blocks)}"
 
 
@@ -120,14 +129,14 @@ def axis_sizes(block: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
     sizes: dict[str, int] = {}
     for key, value in block.items():
         path = f"{prefix}{key}"
-        if isinstance(value, Mapping) and path not in COMPONENTS:
+        if isinstance(value, Mapping) and path not in COMPONENT_KINDS:
             sizes |= axis_sizes(value, f"{path}.")
         elif path not in ("seed", "seeds"):
-            sizes[path] = count(value)
+            sizes[path] = count_variants(value)
     return sizes
 
 
-def plural(axis: str) -> str:
+def axis_plural(axis: str) -> str:
     title = axis_title(axis)
     return PLURALS.get(axis, title if title.endswith("s") else f"{title}s")
 

@@ -23,57 +23,59 @@ class MetricLabel:
         """Shares differ by percentage points."""
         return "points" if self.unit == "%" else self.unit
 
-    def shown(self, value: float | None) -> str:
+    def format(self, value: float | None) -> str:
         return "–" if value is None else f"{value * self.scale:.{self.digits}f}"
 
 
-def share(name: str, text: str) -> MetricLabel:
+def percent_label(name: str, text: str) -> MetricLabel:
     return MetricLabel(name, text, "%", 100.0, 2, higher_is_better=True)
 
 
-def megabytes(name: str, text: str) -> MetricLabel:
+def megabytes_label(name: str, text: str) -> MetricLabel:
     return MetricLabel(name, text, "MB per round", 1e-6, 3)
 
 
-def seconds(name: str, text: str) -> MetricLabel:
+def seconds_label(name: str, text: str) -> MetricLabel:
     return MetricLabel(name, text, "s per round", 1.0, 3)
 
 
-KNOWN: dict[str, MetricLabel] = {
+KNOWN_METRICS: dict[str, MetricLabel] = {
     label.name: label
     for label in (
-        share("accuracy", "Test accuracy"),
+        percent_label("accuracy", "Test accuracy"),
         MetricLabel("loss", "Test loss", "nats", digits=4),
-        share("f1", "Macro F1"),
+        percent_label("f1", "Macro F1"),
         MetricLabel("train_loss", "Training loss", "nats", digits=4),
-        share("client_accuracy_mean", "Mean accuracy of clients"),
-        share("client_accuracy_std", "Spread of clients' accuracy"),
-        share("client_accuracy_worst10", "Accuracy of the worst tenth of clients"),
-        megabytes("bytes_up", "Upload"),
-        megabytes("bytes_down", "Download"),
-        megabytes("bytes_peer", "Client to client"),
+        percent_label("client_accuracy_mean", "Mean accuracy of clients"),
+        percent_label("client_accuracy_std", "Spread of clients' accuracy"),
+        percent_label("client_accuracy_worst10", "Accuracy of the worst tenth of clients"),
+        megabytes_label("bytes_up", "Upload"),
+        megabytes_label("bytes_down", "Download"),
+        megabytes_label("bytes_peer", "Client to client"),
         MetricLabel("local_steps", "Local steps", "per round", digits=0),
         MetricLabel("samples_seen", "Samples trained on", "per round", digits=0),
-        seconds("seconds", "Time"),
-        seconds("seconds_train", "Training time"),
-        seconds("seconds_aggregate", "Aggregation time"),
-        seconds("seconds_evaluate", "Evaluation time"),
+        seconds_label("seconds", "Time"),
+        seconds_label("seconds_train", "Training time"),
+        seconds_label("seconds_aggregate", "Aggregation time"),
+        seconds_label("seconds_evaluate", "Evaluation time"),
     )
 }
-DETECTORS = "athena.detector_accuracy"
+DETECTOR_ACCURACY = "athena.detector_accuracy"
 
 
 def metric_label(name: str) -> MetricLabel:
-    if known := KNOWN.get(name):
+    if known := KNOWN_METRICS.get(name):
         return known
     if name.startswith("recall."):
-        return share(name, f"Recall of {name.removeprefix('recall.')}")
-    if name.startswith(DETECTORS):
-        return share(name, f"Detector accuracy {name.removeprefix(DETECTORS).replace('.', 'of ', 1)}".strip())
+        return percent_label(name, f"Recall of {name.removeprefix('recall.')}")
+    if name.startswith(DETECTOR_ACCURACY):
+        return percent_label(
+            name, f"Detector accuracy {name.removeprefix(DETECTOR_ACCURACY).replace('.', 'of ', 1)}".strip()
+        )
     return MetricLabel(name, name.replace("_", " "))
 
 
-def in_reading_order(names: list[str]) -> list[str]:
+def sort_metric_names(names: list[str]) -> list[str]:
     """Known metrics first, in the order people look at them; the others by name."""
-    order = {name: place for place, name in enumerate(KNOWN)}
+    order = {name: place for place, name in enumerate(KNOWN_METRICS)}
     return sorted(names, key=lambda name: (order.get(name, len(order)), name))

@@ -1,4 +1,5 @@
-"""A run's spec for readers: in words without what is off or as always, and as YAML in the order people write it."""
+"""A run's spec for readers: in words without what is off or as always, as YAML in the order people write it, and
+where two of them differ."""
 
 from __future__ import annotations
 
@@ -10,60 +11,73 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from experiments.labels.axes import COMPONENTS, value_text
+from experiments.labels.axes import COMPONENT_KINDS, value_text
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
-from workers.spec import RunSpec, parse_run
+from workers.spec import RunSpec, flatten, parse_run
 from workers.spec.yaml import SpecLoader
 
 Spec = Mapping[str, Any]
-FAULTS = {"client_dropout": "Dropout", "stragglers": "Stragglers"}
+FAULT_TITLES = {"client_dropout": "Dropout", "stragglers": "Stragglers"}
+
+
+@dataclass(frozen=True)
+class Fact:
+    name: str
+    value: str
+    note: str = ""
 
 
 def spec_words(spec: Spec) -> list[Fact]:
     return [
-        component(spec, "strategy", "Strategy"),
-        component(spec, "model", "Model", note=parameters_of(spec)),
-        component(spec, "dataset", "Data set", note=unusual(spec, "dataset")),
-        component(spec, "partition", "Partition"),
-        *sharing(spec),
-        clients(spec),
-        *faults(spec),
-        training(spec),
-        evaluation(spec),
-        length(spec),
+        component_fact(spec, "strategy", "Strategy"),
+        component_fact(spec, "model", "Model", note=model_note(spec)),
+        component_fact(spec, "dataset", "Data set", note=unusual_parameters(spec, "dataset")),
+        component_fact(spec, "partition", "Partition"),
+        *sharing_facts(spec),
+        clients_fact(spec),
+        *fault_facts(spec),
+        training_fact(spec),
+        evaluation_fact(spec),
+        rounds_fact(spec),
         Fact("Seed", str(spec["seed"])),
         Fact("Precision", str(spec["precision"])),
     ]
 
 
-def component(spec: Spec, kind: str, title: str, note: str | None = None) -> Fact:
+def component_fact(spec: Spec, kind: str, title: str, note: str | None = None) -> Fact:
     """By its label in the catalog; one whose plugin is gone by its name."""
-    known = load_catalog().components[COMPONENTS[kind]].get(spec[kind]["name"])
-    return Fact(title, known.label if known else str(spec[kind]["name"]), own(spec[kind]) if note is None else note)
+    component = load_catalog().components[COMPONENT_KINDS[kind]].get(spec[kind]["name"])
+    return Fact(
+        title,
+        component.label if component else str(spec[kind]["name"]),
+        parameters_text(spec[kind]) if note is None else note,
+    )
 
 
-def unusual(spec: Spec, kind: str) -> str:
+def unusual_parameters(spec: Spec, kind: str) -> str:
     """Its parameters without those that are as always."""
-    known = load_catalog().components[COMPONENTS[kind]].get(spec[kind]["name"])
-    usual = known.Params(name=known.name).model_dump(mode="json") if known else {}
-    return own({key: value for key, value in spec[kind].items() if usual.get(key, ...) != value})
+    component = load_catalog().components[COMPONENT_KINDS[kind]].get(spec[kind]["name"])
+    defaults = component.Params(name=component.name).model_dump(mode="json") if component else {}
+    return parameters_text({key: value for key, value in spec[kind].items() if defaults.get(key, ...) != value})
 
 
-def own(part: Spec) -> str:
-    return " · ".join(f"{key.replace('_', ' ')} {value_text(value)}" for key, value in part.items() if key != "name")
+def parameters_text(parameters: Spec) -> str:
+    return " · ".join(
+        f"{key.replace('_', ' ')} {value_text(value)}" for key, value in parameters.items() if key != "name"
+    )
 
 
-def parameters_of(spec: Spec) -> str:
-    found = parsed(spec)
-    if found is None:
+def model_note(spec: Spec) -> str:
+    run = try_parse_run(spec)
+    if run is None:
         return ""
-    facts = found.dataset_facts
-    count = load_catalog().models[found.model.name].parameter_count(facts.shape, facts.classes, found.model)
-    return " · ".join(part for part in (f"{count:,} parameters", unusual(spec, "model")) if part)
+    facts = run.dataset_facts
+    count = load_catalog().models[run.model.name].parameter_count(facts.shape, facts.classes, run.model)
+    return " · ".join(part for part in (f"{count:,} parameters", unusual_parameters(spec, "model")) if part)
 
 
-def parsed(spec: Spec) -> RunSpec | None:
+def try_parse_run(spec: Spec) -> RunSpec | None:
     """None where the catalog no longer takes it: a plugin or a data set has gone."""
     try:
         return parse_run(spec)
@@ -72,12 +86,12 @@ def parsed(spec: Spec) -> RunSpec | None:
 
 
 def class_names(spec: Spec, count: int) -> tuple[str, ...]:
-    found = parsed(spec)
-    names = found.dataset_facts.class_names if found else ()
+    run = try_parse_run(spec)
+    names = run.dataset_facts.class_names if run else ()
     return names if len(names) == count else tuple(map(str, range(count)))
 
 
-def sharing(spec: Spec) -> Iterator[Fact]:
+def sharing_facts(spec: Spec) -> Iterator[Fact]:
     hybrid = spec["hybrid"]
     if hybrid["ratio"]:
         yield Fact("Hybrid", f"{hybrid['ratio']:.0%} shared", str(hybrid["method"]))
@@ -87,7 +101,7 @@ def sharing(spec: Spec) -> Iterator[Fact]:
         )
 
 
-def clients(spec: Spec) -> Fact:
+def clients_fact(spec: Spec) -> Fact:
     everyone = "all natural ones" if spec["clients"] is None else f"{spec['clients']:,}"
     if spec["cohort"]:
         return Fact("Clients", everyone, f"{spec['cohort']:,} a round")
@@ -96,30 +110,32 @@ def clients(spec: Spec) -> Fact:
     )
 
 
-def faults(spec: Spec) -> Iterator[Fact]:
-    for field, title in FAULTS.items():
+def fault_facts(spec: Spec) -> Iterator[Fact]:
+    for field, title in FAULT_TITLES.items():
         if spec[field]:
             yield Fact(title, f"{spec[field]:.0%}", "of the cohort")
 
 
-def training(spec: Spec) -> Fact:
+def training_fact(spec: Spec) -> Fact:
     local, optimizer = spec["local"], spec["local"]["optimizer"]
     epochs = "1 epoch" if local["epochs"] == 1 else f"{local['epochs']:,} epochs"
     return Fact(
-        "Local training", f"{epochs}, batches of {local['batch_size']:,}", f"{optimizer['name']} · {own(optimizer)}"
+        "Local training",
+        f"{epochs}, batches of {local['batch_size']:,}",
+        f"{optimizer['name']} · {parameters_text(optimizer)}",
     )
 
 
-def evaluation(spec: Spec) -> Fact:
-    asked = spec["evaluation"]
-    often = "every round" if asked["every"] == 1 else f"every {asked['every']} rounds and at the end"
-    if asked["on"] == "server":
+def evaluation_fact(spec: Spec) -> Fact:
+    evaluation = spec["evaluation"]
+    often = "every round" if evaluation["every"] == 1 else f"every {evaluation['every']} rounds and at the end"
+    if evaluation["on"] == "server":
         return Fact("Evaluation", "on the test set", often)
-    who = "all clients" if asked["clients"] == "all" else "the cohort"
-    return Fact("Evaluation", f"on what {who} hold out", f"{asked['held_out']:.0%} of each · {often}")
+    who = "all clients" if evaluation["clients"] == "all" else "the cohort"
+    return Fact("Evaluation", f"on what {who} hold out", f"{evaluation['held_out']:.0%} of each · {often}")
 
 
-def length(spec: Spec) -> Fact:
+def rounds_fact(spec: Spec) -> Fact:
     stop = spec["stop"]
     target, patience = stop["target_accuracy"], stop["patience"]
     ends = [
@@ -137,18 +153,18 @@ def field_names(model: type[BaseModel]) -> Iterator[str]:
 
 
 @cache
-def places() -> dict[str, int]:
+def field_positions() -> dict[str, int]:
     names = dict.fromkeys(["name", "description", "tags", "blocks", *field_names(RunSpec)])
     return {name: place for place, name in enumerate(names)}
 
 
-def place_of(key: str) -> int:
-    return places().get(key, len(places()))
+def field_position(key: str) -> int:
+    return field_positions().get(key, len(field_positions()))
 
 
 def in_spec_order(value: Any) -> Any:
     if isinstance(value, dict):
-        ordered = sorted(value.items(), key=lambda item: (place_of(item[0]), item[0]))
+        ordered = sorted(value.items(), key=lambda item: (field_position(item[0]), item[0]))
         return {key: in_spec_order(each) for key, each in ordered}
     return [in_spec_order(each) for each in value] if isinstance(value, list) else value
 
@@ -176,8 +192,26 @@ def spec_yaml(value: Any) -> str:
     )
 
 
+MISSING = object()
+
+
 @dataclass(frozen=True)
-class Fact:
-    name: str
-    value: str
-    note: str = ""
+class SpecDiff:
+    """`different` has path and both values, a dash for a field that one of them lacks; `same` counts the rest."""
+
+    different: tuple[tuple[str, str, str], ...]
+    same: int
+
+
+def spec_diff(first: Mapping[str, Any], second: Mapping[str, Any]) -> SpecDiff:
+    one, two = flatten(first), flatten(second)
+    paths = list(dict.fromkeys([*one, *two]))
+    different = [path for path in paths if one.get(path, MISSING) != two.get(path, MISSING)]
+    return SpecDiff(
+        tuple((path, diff_text(one.get(path, MISSING)), diff_text(two.get(path, MISSING))) for path in different),
+        len(paths) - len(different),
+    )
+
+
+def diff_text(value: Any) -> str:
+    return "–" if value is MISSING else value_text(value)

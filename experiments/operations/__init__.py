@@ -1,0 +1,1 @@
+"""Keeping an installation healthy: backup and restore, the doctor, the health check."""

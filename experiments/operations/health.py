@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from redis import Redis
 from redis.exceptions import RedisError
 
-from experiments.queue.selectors.workers import living
+from experiments.queue.selectors.workers import living_workers
 
 PATIENCE_SECONDS = 2.0
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 2.0
 @login_not_required
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    workers = living_count()
+    workers = count_living_workers()
     database, broker = workers is not None, broker_answers()
     up = database and broker
     report = {
@@ -34,10 +34,10 @@ def health(request: HttpRequest) -> JsonResponse:
     return JsonResponse(report, status=200 if up else 503, headers={"Cache-Control": "no-store"})
 
 
-def living_count() -> int | None:
+def count_living_workers() -> int | None:
     """None where the database does not answer."""
     try:
-        return living().count()
+        return living_workers().count()
     except (Error, ImproperlyConfigured):
         connection.close()
         return None

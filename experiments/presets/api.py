@@ -8,73 +8,86 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Path, Query, Router, Status
 
-from experiments.api.auth import person
-from experiments.api.schemas import Id, refusals
+from experiments.api.schemas import Id, error_responses
 from experiments.models import Study
-from experiments.presets.comparison import Row
+from experiments.presets.comparison import ComparisonRow
 from experiments.presets.preset import Preset, ScaleName, presets
 from experiments.presets.schemas import PresetAnswer, PresetComparison, PresetDetail, PresetLaunch
-from experiments.presets.selectors import absent_data, comparison, data_of, launches_of, runs_as_published
+from experiments.presets.selectors import (
+    absent_datasets,
+    block_datasets,
+    count_published_runs,
+    preset_comparison,
+    preset_launches,
+    preset_or_404,
+)
 from experiments.presets.services import preset_launch
 from experiments.studies.schemas import StudyDetail, study_answers
+from experiments.web.requests import current_user
 
 router = Router(tags=["presets"])
-Name = Annotated[str, Path(max_length=100, description="A preset's name.", examples=["iaisy-2024"])]
-Measured = Annotated[
+PresetName = Annotated[str, Path(max_length=100, description="A preset's name.", examples=["iaisy-2024"])]
+MeasuredStudy = Annotated[
     Id | None, Query(None, description="Which study; the newest launch of the preset otherwise.", examples=[7])
 ]
 
 
-def found(name: str) -> Preset:
-    if name not in presets():
-        raise Http404
-    return presets()[name]
-
-
-@router.get("", response={200: list[PresetAnswer], **refusals()}, summary="Published studies")
+@router.get("", response={200: list[PresetAnswer], **error_responses()}, summary="Published studies")
 def list_presets(request: HttpRequest) -> Any:
     """Each can be launched as it was published, or in minutes."""
     return [preset_answer(preset) for preset in presets().values()]
 
 
-@router.get("/{name}", response={200: PresetDetail, **refusals(404)}, summary="One published study")
-def one_preset(request: HttpRequest, name: Name) -> Any:
+@router.get("/{name}", response={200: PresetDetail, **error_responses(404)}, summary="One published study")
+def one_preset(request: HttpRequest, name: PresetName) -> Any:
     """What it asked and found, where it is unclear, and its grids."""
-    preset = found(name)
+    preset = preset_or_404(name)
     return {
         **preset_answer(preset),
         **preset.model_dump(include={"asked", "found", "differences"}),
         "scales": {scale: scale_answer(preset, scale) for scale in preset.scales},
-        "studies": [study.pk for study in launches_of(preset)],
+        "studies": [study.pk for study in preset_launches(preset)],
     }
 
 
-@router.post("/{name}/launch", response={201: StudyDetail, **refusals(403, 404, 409, 413)}, summary="Launch it")
-def launch(request: HttpRequest, name: Name, wanted: PresetLaunch) -> Any:
+@router.post(
+    "/{name}/launch",
+    response={201: StudyDetail, **error_responses(403, 404, 409, 413)},
+    summary="Launch it",
+    operation_id="presets_launch",
+    url_name="launch",
+)
+def launch_preset(request: HttpRequest, name: PresetName, body: PresetLaunch) -> Any:
     """As much of it as the data are here for; the study's description says what was left out."""
-    study = preset_launch(owner=person(request), preset=found(name), scale=wanted.scale)
+    study = preset_launch(owner=current_user(request), preset=preset_or_404(name), scale=body.scale)
     return Status(201, study_answers([study])[0])
 
 
-@router.get("/{name}/comparison", response={200: PresetComparison, **refusals(404)}, summary="Published and measured")
-def compared(request: HttpRequest, name: Name, study: Measured) -> Any:
+@router.get(
+    "/{name}/comparison",
+    response={200: PresetComparison, **error_responses(404)},
+    summary="Published and measured",
+    operation_id="presets_compared",
+    url_name="compared",
+)
+def compare_preset(request: HttpRequest, name: PresetName, study: MeasuredStudy) -> Any:
     """Number by number. Any study that has such cells can be compared, not only launches of the preset."""
-    preset = found(name)
-    measured = get_object_or_404(Study, pk=study) if study else next(iter(launches_of(preset)), None)
+    preset = preset_or_404(name)
+    measured = get_object_or_404(Study, pk=study) if study else next(iter(preset_launches(preset)), None)
     if measured is None:
         raise Http404
-    rows = comparison(preset=preset, study=measured)
+    rows = preset_comparison(preset=preset, study=measured)
     return {
         "preset": name,
         "study": measured.pk,
         "compared": sum(row.mean is not None for row in rows),
-        "rows": [row_answer(row) for row in rows],
+        "rows": [comparison_answer(row) for row in rows],
     }
 
 
 def preset_answer(preset: Preset) -> dict[str, Any]:
-    names = data_of(preset.scales["full"].blocks)
-    absent = absent_data(names)
+    names = block_datasets(preset.scales["full"].blocks)
+    absent = absent_datasets(names)
     return {
         **preset.model_dump(include={"name", "title", "source"}),
         "datasets": [{"name": name, "ready": name not in absent} for name in names],
@@ -83,10 +96,10 @@ def preset_answer(preset: Preset) -> dict[str, Any]:
 
 
 def scale_answer(preset: Preset, scale: ScaleName) -> dict[str, Any]:
-    return {**preset.scales[scale].model_dump(), "runs": runs_as_published(preset, scale)}
+    return {**preset.scales[scale].model_dump(), "runs": count_published_runs(preset, scale)}
 
 
-def row_answer(row: Row) -> dict[str, Any]:
+def comparison_answer(row: ComparisonRow) -> dict[str, Any]:
     published = row.published
     return {
         **published.model_dump(include={"match", "reading", "unit", "approximate", "note"}),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.presets.preset import Final, OneRun, Over, Preset, Published, Saved
-from experiments.presets.readings import Curves, sample_of, saved_percent
-from experiments.statistics.intervals import Sample, paired_difference, t_half_width
+from experiments.presets.preset import CurveReading, Final, Over, Preset, Published, Saved
+from experiments.presets.readings import Curves, read_sample, saved_percent
+from experiments.statistics.intervals import paired_difference, t_half_width
+from experiments.statistics.over_seeds import Sample
 
 NOT_IN_GRID = "This study has no such cell."
 NOT_DONE = "No run of this cell is done yet."
@@ -25,7 +26,7 @@ class MeasuredCell:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One published number and what was measured; `reason` says why it cannot be compared."""
 
     published: Published
@@ -48,94 +49,98 @@ class Row:
         return self.low <= self.published.value <= self.high
 
 
-def compare(
+def compare_with_published(
     preset: Preset,
     cells: Sequence[MeasuredCell],
     reference: Sequence[Mapping[str, Any]],
     why_absent: Callable[[Mapping[str, Any]], str | None],
-) -> list[Row]:
+) -> list[ComparisonRow]:
     """`reference` has the specs of the full scale: of several cells that match, the one most like it counts.
 
     `why_absent` tells of a `match` why it could not be run at all, such as data that are not here.
     """
-    finder = Finder(cells, reference, why_absent)
-    return [row(each, finder) for each in preset.published]
+    finder = CellFinder(cells, reference, why_absent)
+    return [comparison_row(each, finder) for each in preset.published]
 
 
 @dataclass(frozen=True)
-class Finder:
+class CellFinder:
     cells: Sequence[MeasuredCell]
     reference: Sequence[Mapping[str, Any]]
     why_absent: Callable[[Mapping[str, Any]], str | None]
 
-    def all(self, match: Mapping[str, Any]) -> list[MeasuredCell]:
-        return [cell for cell in self.cells if matches(cell.spec, match)]
+    def matching(self, match: Mapping[str, Any]) -> list[MeasuredCell]:
+        return [cell for cell in self.cells if spec_matches(cell.spec, match)]
 
-    def one(self, match: Mapping[str, Any]) -> MeasuredCell | None:
-        found = self.all(match)
-        wanted = next((leaves(spec) for spec in self.reference if matches(spec, match)), {})
-        return max(found, key=lambda cell: likeness(cell.spec, wanted), default=None)
+    def best_match(self, match: Mapping[str, Any]) -> MeasuredCell | None:
+        candidates = self.matching(match)
+        reference = next((spec_leaves(spec) for spec in self.reference if spec_matches(spec, match)), {})
+        return max(candidates, key=lambda cell: spec_likeness(cell.spec, reference), default=None)
 
-    def missing(self, match: Mapping[str, Any]) -> str:
+    def missing_reason(self, match: Mapping[str, Any]) -> str:
         return self.why_absent(match) or NOT_IN_GRID
 
 
-def row(published: Published, finder: Finder) -> Row:
+def comparison_row(published: Published, finder: CellFinder) -> ComparisonRow:
     reading = published.reading
     if isinstance(reading, Saved) or (isinstance(reading, Final) and reading.of == "difference"):
         return pair_row(published, finder)
     if isinstance(reading, Final) and reading.of == "best-cell":
         return best_cell_row(published, finder)
-    cell = finder.one(published.match)
-    return Row(published, reason=finder.missing(published.match)) if cell is None else measured(published, cell)
+    cell = finder.best_match(published.match)
+    return (
+        ComparisonRow(published, reason=finder.missing_reason(published.match))
+        if cell is None
+        else cell_row(published, cell)
+    )
 
 
-def measured(published: Published, cell: MeasuredCell) -> Row:
+def cell_row(published: Published, cell: MeasuredCell) -> ComparisonRow:
     if not cell.runs:
-        return Row(published, reason=NOT_DONE, spec=cell.spec)
-    assert isinstance(published.reading, OneRun)
-    return of_sample(published, sample_of(published.reading, cell.runs, scale_of(published)), cell.spec)
+        return ComparisonRow(published, reason=NOT_DONE, spec=cell.spec)
+    assert isinstance(published.reading, CurveReading)
+    return sample_row(published, read_sample(published.reading, cell.runs, unit_scale(published)), cell.spec)
 
 
-def of_sample(published: Published, sample: Sample, spec: Mapping[str, Any]) -> Row:
+def sample_row(published: Published, sample: Sample, spec: Mapping[str, Any]) -> ComparisonRow:
     if sample.mean is None:
-        return Row(published, reason=NOT_FINITE if sample.lost else NOT_READ, spec=spec)
+        return ComparisonRow(published, reason=NOT_FINITE if sample.lost else NOT_READ, spec=spec)
     half = t_half_width(sample.std, sample.n)
     low, high = (None, None) if half is None else (sample.mean - half, sample.mean + half)
-    return Row(published, sample.mean, low, high, sample.n, spec=spec)
+    return ComparisonRow(published, sample.mean, low, high, sample.n, spec=spec)
 
 
-def best_cell_row(published: Published, finder: Finder) -> Row:
-    rows = [measured(published, cell) for cell in finder.all(published.match)]
-    found = [each for each in rows if each.mean is not None]
+def best_cell_row(published: Published, finder: CellFinder) -> ComparisonRow:
+    rows = [cell_row(published, cell) for cell in finder.matching(published.match)]
+    comparable = [each for each in rows if each.mean is not None]
     if not rows:
-        return Row(published, reason=finder.missing(published.match))
-    return max(found, key=lambda each: each.mean or 0.0) if found else rows[0]
+        return ComparisonRow(published, reason=finder.missing_reason(published.match))
+    return max(comparable, key=lambda each: each.mean or 0.0) if comparable else rows[0]
 
 
-def pair_row(published: Published, finder: Finder) -> Row:
+def pair_row(published: Published, finder: CellFinder) -> ComparisonRow:
     """A number about two cells: the difference of their last values over common seeds, or the bytes saved."""
     against = published.against or {}
-    ours, theirs = finder.one(published.match), finder.one(against)
+    ours, theirs = finder.best_match(published.match), finder.best_match(against)
     if ours is None or theirs is None:
-        return Row(published, reason=finder.missing(published.match if ours is None else against))
+        return ComparisonRow(published, reason=finder.missing_reason(published.match if ours is None else against))
     if not ours.runs or not theirs.runs:
-        return Row(published, reason=NOT_DONE, spec=ours.spec)
+        return ComparisonRow(published, reason=NOT_DONE, spec=ours.spec)
     if isinstance(published.reading, Saved):
-        saved = saved_percent(ours.runs, theirs.runs, worst=published.reading.worst)
+        percent = saved_percent(ours.runs, theirs.runs, worst=published.reading.worst)
         return (
-            Row(published, reason=NOT_READ)
-            if saved is None
-            else Row(published, saved, n=len(ours.runs), spec=ours.spec)
+            ComparisonRow(published, reason=NOT_READ)
+            if percent is None
+            else ComparisonRow(published, percent, n=len(ours.runs), spec=ours.spec)
         )
     reading = Final(take="final")
-    found = paired_difference(*(sample_of(reading, cell.runs, scale_of(published)) for cell in (ours, theirs)))
-    if found is None:
-        return Row(published, reason=NOT_READ, spec=ours.spec)
-    return Row(published, found.mean, found.low, found.high, found.n, spec=ours.spec)
+    difference = paired_difference(*(read_sample(reading, cell.runs, unit_scale(published)) for cell in (ours, theirs)))
+    if difference is None:
+        return ComparisonRow(published, reason=NOT_READ, spec=ours.spec)
+    return ComparisonRow(published, difference.mean, difference.low, difference.high, difference.n, spec=ours.spec)
 
 
-def scale_of(published: Published) -> float:
+def unit_scale(published: Published) -> float:
     """Accuracies are printed in percent (differences in points), so a variance is in percent squared."""
     if published.unit not in ("percent", "points"):
         return 1.0
@@ -143,21 +148,21 @@ def scale_of(published: Published) -> float:
     return 100.0**2 if squared else 100.0
 
 
-def matches(spec: Mapping[str, Any], match: Mapping[str, Any]) -> bool:
+def spec_matches(spec: Mapping[str, Any], match: Mapping[str, Any]) -> bool:
     """Every field of `match`, at any depth, has that value in the spec."""
     return all(
-        matches(spec.get(key) or {}, wanted) if isinstance(wanted, Mapping) else spec.get(key) == wanted
-        for key, wanted in match.items()
+        spec_matches(spec.get(key) or {}, expected) if isinstance(expected, Mapping) else spec.get(key) == expected
+        for key, expected in match.items()
     )
 
 
-def leaves(spec: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def spec_leaves(spec: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
     for key, value in spec.items():
-        found |= leaves(value, f"{path}{key}.") if isinstance(value, Mapping) else {f"{path}{key}": value}
-    return found
+        flat |= spec_leaves(value, f"{path}{key}.") if isinstance(value, Mapping) else {f"{path}{key}": value}
+    return flat
 
 
-def likeness(spec: Mapping[str, Any], wanted: Mapping[str, Any]) -> int:
-    own = leaves(spec)
-    return sum(own.get(path) == value for path, value in wanted.items())
+def spec_likeness(spec: Mapping[str, Any], expected: Mapping[str, Any]) -> int:
+    flat = spec_leaves(spec)
+    return sum(flat.get(path) == value for path, value in expected.items())

@@ -5,63 +5,67 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.compare.charts.published_marks import Diamond
-from experiments.compare.charts.values import Wanted
+from experiments.compare.charts.published_marks import PublishedMark
+from experiments.compare.charts.values import ValueChoice
 from experiments.presets import wording
-from experiments.presets.comparison import leaves, likeness, matches
+from experiments.presets.comparison import spec_leaves, spec_likeness, spec_matches
 from experiments.presets.preset import At, Final, Max, Preset, Published, Reach
 
 Spec = Mapping[str, Any]
-Marks = dict[str, list[Published]]
+PublishedByCell = dict[str, list[Published]]
 
 
-def marks_of(preset: Preset, specs: Mapping[str, Spec], reference: Callable[[], Sequence[Spec]]) -> Marks:
+def published_by_cell(
+    preset: Preset, specs: Mapping[str, Spec], reference: Callable[[], Sequence[Spec]]
+) -> PublishedByCell:
     """Of each cell the numbers printed about it; `reference` has the full scale's specs, asked for only where several
     cells match: then the one most like it counts, as in the comparison."""
-    found: Marks = {}
+    by_cell: PublishedByCell = {}
     for each in preset.published:
-        if each.against is None and (cell := cell_of(each.match, specs, reference)):
-            found.setdefault(cell, []).append(each)
-    return found
+        if each.against is None and (cell := matching_cell(each.match, specs, reference)):
+            by_cell.setdefault(cell, []).append(each)
+    return by_cell
 
 
-def cell_of(match: Spec, specs: Mapping[str, Spec], reference: Callable[[], Sequence[Spec]]) -> str | None:
-    alike = [cell for cell, spec in specs.items() if matches(spec, match)]
-    if len(alike) < 2:
-        return next(iter(alike), None)
-    wanted = next((leaves(spec) for spec in reference() if matches(spec, match)), {})
-    return max(alike, key=lambda cell: likeness(specs[cell], wanted))
+def matching_cell(match: Spec, specs: Mapping[str, Spec], reference: Callable[[], Sequence[Spec]]) -> str | None:
+    candidates = [cell for cell, spec in specs.items() if spec_matches(spec, match)]
+    if len(candidates) < 2:
+        return next(iter(candidates), None)
+    expected = next((spec_leaves(spec) for spec in reference() if spec_matches(spec, match)), {})
+    return max(candidates, key=lambda cell: spec_likeness(specs[cell], expected))
 
 
-def on_curve(printed: Iterable[Published], metric: str, rounds: int) -> list[Diamond]:
+def marks_on_curve(printed: Iterable[Published], metric: str, rounds: int) -> list[PublishedMark]:
     """At their rounds; what was printed of the end stands at the run's own last round."""
-    found = []
+    marks = []
     for each in printed:
         reading = each.reading
         if isinstance(reading, At) and reading.metric == metric and reading.round <= rounds:
-            found.append(diamond(each, reading.round))
+            marks.append(published_mark(each, reading.round))
         if isinstance(reading, Final) and reading.metric == metric and reading.of == "cell":
-            found.append(diamond(each, rounds))
-    return found
+            marks.append(published_mark(each, rounds))
+    return marks
 
 
-def of_value(printed: Iterable[Published], metric: str, wanted: Wanted) -> Diamond | None:
+def mark_of_value(printed: Iterable[Published], metric: str, choice: ValueChoice) -> PublishedMark | None:
     """The counterpart of the one number that a chart shows of a cell."""
-    return next((diamond(each) for each in printed if stands_for(each, metric, wanted)), None)
+    return next((published_mark(each) for each in printed if is_counterpart(each, metric, choice)), None)
 
 
-def stands_for(published: Published, metric: str, wanted: Wanted) -> bool:
+def is_counterpart(published: Published, metric: str, choice: ValueChoice) -> bool:
     match published.reading:
         case Final(metric=own, of="cell"):
-            return own == metric and wanted.kind == "final"
+            return own == metric and choice.kind == "final"
         case Max(metric=own):
-            return own == metric and wanted.kind == "best"
+            return own == metric and choice.kind == "best"
         case At(metric=own, round=number):
-            return own == metric and wanted.kind == "at" and number == max(wanted.at, default=0)
+            return own == metric and choice.kind == "at" and number == max(choice.at, default=0)
         case Reach(metric=own, target=target):
-            return own == metric and wanted.kind == "rounds" and wanted.target == 100 * target
+            return own == metric and choice.kind == "rounds" and choice.target == 100 * target
     return False
 
 
-def diamond(published: Published, x: float | None = None) -> Diamond:
-    return Diamond(published.value, f"{wording.printed(published)} {wording.unit(published)}".strip(), x)
+def published_mark(published: Published, x: float | None = None) -> PublishedMark:
+    return PublishedMark(
+        published.value, f"{wording.published_text(published)} {wording.unit_text(published)}".strip(), x
+    )

@@ -31,41 +31,41 @@ Display = Literal[
 ]
 
 
-class Part(BaseModel):
+class PresetPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-class OneRun(Part):
+class CurveReading(PresetPart):
     """A number read from one run's curve. `metric` may end in `*`: the mean over all that begin so."""
 
     metric: str = "accuracy"
 
 
-class Final(OneRun):
+class Final(CurveReading):
     """The last value; `of: difference` less the same of `against`; `best-cell` that of the best of all cells."""
 
     take: Literal["final"]
     of: Literal["cell", "best-cell", "difference"] = "cell"
 
 
-class At(OneRun):
+class At(CurveReading):
     take: Literal["at"]
     round: int
 
 
-class Max(OneRun):
+class Max(CurveReading):
     """The best value of any round after 0."""
 
     take: Literal["max"]
 
 
-class ArgMax(OneRun):
+class ArgMax(CurveReading):
     """The first round that has the best value."""
 
     take: Literal["argmax"]
 
 
-class Over(OneRun):
+class Over(CurveReading):
     """Mean or sample variance over rounds, both ends included."""
 
     take: Literal["mean", "variance"]
@@ -73,27 +73,27 @@ class Over(OneRun):
     last: int
 
 
-class Reach(OneRun):
+class Reach(CurveReading):
     """The first round with at least that value."""
 
     take: Literal["reach"]
     target: float
 
 
-class Converge(OneRun):
+class Converge(CurveReading):
     """The first round whose value differs by less than the tolerance from the round before."""
 
     take: Literal["converge"]
     tolerance: float = 0.001
 
 
-class Count(OneRun):
+class Count(CurveReading):
     """How many rounds have a value above 0."""
 
     take: Literal["count"]
 
 
-class Saved(Part):
+class Saved(PresetPart):
     """Bytes saved over `against`, in percent: of all rounds, or in the `worst` case until convergence."""
 
     take: Literal["saved"]
@@ -103,7 +103,7 @@ class Saved(Part):
 Reading = Annotated[Final | At | Max | ArgMax | Over | Reach | Converge | Count | Saved, Field(discriminator="take")]
 
 
-class Published(Part):
+class Published(PresetPart):
     """One printed number. `match` says in terms of a RunSpec which runs it is about; unit percent unless said."""
 
     match: dict[str, Any]
@@ -116,20 +116,20 @@ class Published(Part):
     note: str = ""
 
 
-class Difference(Part):
+class Difference(PresetPart):
     """What in the study is unclear or wrong, and what is done here instead."""
 
     study: str
     here: str
 
 
-class Scale(Part):
+class Scale(PresetPart):
     note: str
     """What was cut, or that nothing was."""
     blocks: list[dict[str, Any]]
 
 
-class Preset(Part):
+class Preset(PresetPart):
     name: str
     title: str
     source: str

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from experiments.api.schemas import Answer, Id, described
+from experiments.api.schemas import Answer, Id, example_config
 
 SCALE = {"note": "UCI HAR only; 3 seeds of 20.", "runs": 9, "blocks": [{"dataset": {"name": "uci-har"}}]}
 
@@ -20,7 +20,7 @@ PRESET: dict[str, Any] = {
 
 
 class ScaleAnswer(Answer):
-    model_config = described(**SCALE)
+    model_config = example_config(**SCALE)
 
     note: str
     """What was cut, or that nothing was."""
@@ -31,7 +31,7 @@ class ScaleAnswer(Answer):
 
 
 class PresetDataAnswer(Answer):
-    model_config = described(name="uci-har", ready=True)
+    model_config = example_config(name="uci-har", ready=True)
 
     name: str
     """The data set."""
@@ -40,7 +40,7 @@ class PresetDataAnswer(Answer):
 
 
 class DifferenceAnswer(Answer):
-    model_config = described(study="The batch size is not stated.", here="Batches of 32 samples.")
+    model_config = example_config(study="The batch size is not stated.", here="Batches of 32 samples.")
 
     study: str
     """What in the study is unclear or wrong."""
@@ -49,7 +49,7 @@ class DifferenceAnswer(Answer):
 
 
 class PresetAnswer(Answer):
-    model_config = described(**PRESET)
+    model_config = example_config(**PRESET)
 
     name: str
     """What it is called in addresses and commands."""
@@ -64,7 +64,7 @@ class PresetAnswer(Answer):
 
 
 class PresetDetail(PresetAnswer):
-    model_config = described(
+    model_config = example_config(
         **PRESET,
         asked="What lies between federated and centralised?",
         found="A little sharing goes a long way.",
@@ -86,14 +86,14 @@ class PresetDetail(PresetAnswer):
 
 
 class PresetLaunch(Answer):
-    model_config = {"extra": "forbid", **described(scale="quick")}
+    model_config = {"extra": "forbid", **example_config(scale="quick")}
 
     scale: Literal["quick", "full"] = "quick"
     """quick: minutes on two cores; full: as published."""
 
 
 class ComparedAnswer(Answer):
-    model_config = described(
+    model_config = example_config(
         match={"dataset": {"name": "uci-har"}, "hybrid": {"ratio": 0.0}},
         reading={"take": "final", "metric": "accuracy", "of": "cell"},
         unit="percent",
@@ -141,7 +141,7 @@ class ComparedAnswer(Answer):
 
 
 class PresetComparison(Answer):
-    model_config = described(preset="iaisy-2024", study=7, compared=1, rows=[])
+    model_config = example_config(preset="iaisy-2024", study=7, compared=1, rows=[])
 
     preset: str
     """The published study."""

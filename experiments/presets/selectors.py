@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.http import Http404
 
-from experiments.datasets.selectors import names_in, not_here
+from experiments.datasets.selectors import dataset_names, missing_data_text
 from experiments.models import Run, RunState, Study
-from experiments.presets.comparison import MeasuredCell, Row, compare
-from experiments.presets.preset import OneRun, Preset, ScaleName, presets
+from experiments.presets.comparison import ComparisonRow, MeasuredCell, compare_with_published
+from experiments.presets.preset import CurveReading, Preset, ScaleName, presets
 from experiments.presets.readings import BYTES, DETECTORS, Curves
 from workers.catalog import load_catalog
 from workers.errors import SpecError
@@ -25,13 +26,19 @@ CURVES = """
 """
 
 
-def launches_of(preset: Preset) -> list[Study]:
+def preset_or_404(name: str) -> Preset:
+    if name not in presets():
+        raise Http404
+    return presets()[name]
+
+
+def preset_launches(preset: Preset) -> list[Study]:
     """Studies that were launched from it, the newest first."""
-    found = Study.objects.filter(origin__startswith=f"{preset.name}:").select_related("owner")
-    return list(found.order_by("-pk"))
+    studies = Study.objects.filter(origin__startswith=f"{preset.name}:").select_related("owner")
+    return list(studies.order_by("-pk"))
 
 
-def preset_of(study: Study) -> Preset | None:
+def study_preset(study: Study) -> Preset | None:
     """The preset that it was launched from, or that one of its tags names."""
     names = [study.origin.partition(":")[0], *study.tags]
     return next((presets()[name] for name in names if name in presets()), None)
@@ -39,86 +46,86 @@ def preset_of(study: Study) -> Preset | None:
 
 def full_specs(preset: Preset) -> list[dict[str, Any]]:
     """One resolved spec for each cell of the full scale, as far as the data here can fill it."""
-    blocks = [{**block, "seeds": 1} for block in launchable(preset, "full").blocks]
+    blocks = [{**block, "seeds": 1} for block in launchable_part(preset, "full").blocks]
     runs = expand(blocks).runs if blocks else ()
     return [spec.model_dump(mode="json") for spec in {run.cell: run.spec for run in runs}.values()]
 
 
-def comparison(*, preset: Preset, study: Study) -> list[Row]:
-    return compare(preset, measured_cells(study, metrics_of(preset)), full_specs(preset), why_absent)
+def preset_comparison(*, preset: Preset, study: Study) -> list[ComparisonRow]:
+    return compare_with_published(preset, measured_cells(study, preset_metrics(preset)), full_specs(preset), why_absent)
 
 
 def why_absent(match: Mapping[str, Any]) -> str | None:
     name = match.get("dataset", {}).get("name")
-    return not_here(name) if name and absent_data([name]) else None
+    return missing_data_text(name) if name and absent_datasets([name]) else None
 
 
-def metrics_of(preset: Preset) -> list[str]:
+def preset_metrics(preset: Preset) -> list[str]:
     readings = [each.reading for each in preset.published]
-    named = [reading.metric for reading in readings if isinstance(reading, OneRun)]
-    return list(dict.fromkeys([*named, "accuracy", *BYTES, DETECTORS]))
+    metrics = [reading.metric for reading in readings if isinstance(reading, CurveReading)]
+    return list(dict.fromkeys([*metrics, "accuracy", *BYTES, DETECTORS]))
 
 
 def measured_cells(study: Study, metrics: Iterable[str]) -> list[MeasuredCell]:
     """All cells of the study in the order of its grid; only finished runs have curves."""
     rows = Run.objects.filter(studies=study).order_by("memberships__position")
     runs = list(rows.values("pk", "cell", "seed", "spec", "state"))
-    curves = curves_of([run["pk"] for run in runs if run["state"] == RunState.DONE], list(metrics))
+    curves = read_run_curves([run["pk"] for run in runs if run["state"] == RunState.DONE], list(metrics))
     seeds: dict[str, dict[int, Curves]] = {run["cell"]: {} for run in runs}
     for run in runs:
         if run["pk"] in curves:
             seeds[run["cell"]][run["seed"]] = curves[run["pk"]]
     specs = {run["cell"]: run["spec"] for run in runs}
-    return [MeasuredCell(specs[cell], found) for cell, found in seeds.items()]
+    return [MeasuredCell(specs[cell], curves_by_seed) for cell, curves_by_seed in seeds.items()]
 
 
-def curves_of(runs: list[int], metrics: list[str]) -> dict[int, dict[str, dict[int, float]]]:
+def read_run_curves(runs: list[int], metrics: list[str]) -> dict[int, dict[str, dict[int, float]]]:
     names = [name for name in metrics if not name.endswith("*")]
     patterns = [name[:-1].replace("_", r"\_") + "%" for name in metrics if name.endswith("*")]
-    found: dict[int, dict[str, dict[int, float]]] = {}
+    curves: dict[int, dict[str, dict[int, float]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(CURVES, {"runs": runs, "names": names, "patterns": patterns})
         for run, name, number, value in cursor.fetchall():
-            found.setdefault(run, {}).setdefault(name, {})[number] = value
-    return found
+            curves.setdefault(run, {}).setdefault(name, {})[number] = value
+    return curves
 
 
 Block = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Launchable:
+class LaunchablePart:
     """A scale as far as it can be run here; `left_out` says what else it has, and why not."""
 
     blocks: list[dict[str, Any]]
     left_out: list[str]
 
 
-def absent_data(names: Sequence[str]) -> list[str]:
+def absent_datasets(names: Sequence[str]) -> list[str]:
     datasets = load_catalog().datasets
     return [name for name in names if datasets[name].available(datasets[name].Params())]
 
 
-def data_of(blocks: Sequence[Block]) -> list[str]:
+def block_datasets(blocks: Sequence[Block]) -> list[str]:
     """The names of all data sets, each once, in the order written."""
-    return list(dict.fromkeys(name for block in blocks for name in names_in(block["dataset"])))
+    return list(dict.fromkeys(name for block in blocks for name in dataset_names(block["dataset"])))
 
 
-def launchable(preset: Preset, scale: ScaleName) -> Launchable:
+def launchable_part(preset: Preset, scale: ScaleName) -> LaunchablePart:
     """Without the data sets that are not here, and without blocks that what is here of their data cannot fill."""
     blocks = preset.scales[scale].blocks
-    absent = absent_data(data_of(blocks))
-    kept = [(block, without(block["dataset"], absent)) for block in blocks]
-    here, left_out = [], [not_here(name) for name in absent]
-    for block in [{**block, "dataset": left} for block, left in kept if left]:
-        if reasons := refusals(block):
+    absent = absent_datasets(block_datasets(blocks))
+    filtered_blocks = [(block, without_datasets(block["dataset"], absent)) for block in blocks]
+    here, left_out = [], [missing_data_text(name) for name in absent]
+    for block in [{**block, "dataset": dataset} for block, dataset in filtered_blocks if dataset]:
+        if reasons := block_problems(block):
             left_out += reasons
         else:
             here.append(block)
-    return Launchable(here, list(dict.fromkeys(left_out)))
+    return LaunchablePart(here, list(dict.fromkeys(left_out)))
 
 
-def refusals(block: Block) -> list[str]:
+def block_problems(block: Block) -> list[str]:
     try:
         expand([block])
     except SpecError as error:
@@ -126,7 +133,7 @@ def refusals(block: Block) -> list[str]:
     return []
 
 
-def runs_as_published(preset: Preset, scale: ScaleName) -> int:
+def count_published_runs(preset: Preset, scale: ScaleName) -> int:
     """Runs of the whole scale, whatever data are here; equal ones of several blocks count once where that shows."""
     blocks = preset.scales[scale].blocks
     try:
@@ -135,11 +142,11 @@ def runs_as_published(preset: Preset, scale: ScaleName) -> int:
         return sum(count_runs(block) for block in blocks)
 
 
-def without(value: Any, absent: Sequence[str]) -> Any:
+def without_datasets(value: Any, absent: Sequence[str]) -> Any:
     """A data set field less the absent names: falsy where nothing is left of it."""
     if isinstance(value, Mapping):
-        names = without(value["name"], absent)
+        names = without_datasets(value["name"], absent)
         return {**value, "name": names} if names else None
     if isinstance(value, list | tuple):
-        return [left for each in value if (left := without(each, absent))]
+        return [remaining for each in value if (remaining := without_datasets(each, absent))]
     return None if value in absent else value

@@ -20,7 +20,11 @@ def estimate_text(plan: Plan) -> str:
     bytes_text = f"{size(plan.bytes)} would cross the network in a real deployment."
     if plan.runs == plan.reused:
         return f"Nothing to compute. {bytes_text}"
-    found = plan.estimate
-    low, high = (duration(timedelta(seconds=ceil(seconds))) for seconds in (found.low_seconds, found.high_seconds))
-    where = f"on {found.workers} worker{'' if found.workers == 1 else 's'}" if found.workers else "on one worker"
-    return f"About {low} to {high} {where} ({found.basis}). {bytes_text}"
+    estimate = plan.estimate
+    low, high = (
+        duration(timedelta(seconds=ceil(seconds))) for seconds in (estimate.low_seconds, estimate.high_seconds)
+    )
+    where = (
+        f"on {estimate.workers} worker{'' if estimate.workers == 1 else 's'}" if estimate.workers else "on one worker"
+    )
+    return f"About {low} to {high} {where} ({estimate.basis}). {bytes_text}"

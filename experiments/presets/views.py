@@ -15,20 +15,21 @@ from django.views.decorators.http import require_POST
 from experiments.compare.views.displays import displays_context
 from experiments.models import Study
 from experiments.presets import wording
-from experiments.presets.comparison import Row
+from experiments.presets.comparison import ComparisonRow
 from experiments.presets.preset import Preset, Scale, ScaleName, presets
 from experiments.presets.selectors import (
-    Launchable,
-    absent_data,
-    comparison,
-    data_of,
-    launchable,
-    launches_of,
-    runs_as_published,
+    LaunchablePart,
+    absent_datasets,
+    block_datasets,
+    count_published_runs,
+    launchable_part,
+    preset_comparison,
+    preset_launches,
+    preset_or_404,
 )
 from experiments.presets.services import preset_launch, preset_plan
 from experiments.studies.services.launch import Plan
-from experiments.web.requests import person, whole_number
+from experiments.web.requests import current_user, whole_number
 from workers.catalog import load_catalog
 from workers.catalog.component import Dataset
 from workers.errors import TributaryError
@@ -37,7 +38,7 @@ STUDIES_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Data:
+class PresetDataset:
     dataset: Dataset
     ready: bool
 
@@ -49,13 +50,13 @@ class ScaleCard:
     name: ScaleName
     scale: Scale
     runs: int
-    found: Launchable
+    found: LaunchablePart
     plan: Plan | None
     refusal: str = ""
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparisonLine:
     """One row of the comparison in words."""
 
     about: str
@@ -69,22 +70,22 @@ class Line:
 
 
 def preset_list(request: HttpRequest) -> HttpResponse:
-    cards = [(preset, data_for(preset), len(launches_of(preset))) for preset in presets().values()]
+    cards = [(preset, preset_datasets(preset), len(preset_launches(preset))) for preset in presets().values()]
     return render(request, "pages/presets.html", {"cards": cards})
 
 
 def preset_page(request: HttpRequest, name: str) -> HttpResponse:
-    preset = found_preset(name)
-    launches = launches_of(preset)
-    study = chosen_study(request, launches)
-    rows = comparison(preset=preset, study=study) if study and preset.published else []
+    preset = preset_or_404(name)
+    launches = preset_launches(preset)
+    study = find_measured_study(request, launches)
+    rows = preset_comparison(preset=preset, study=study) if study and preset.published else []
     context: dict[str, Any] = {
         "preset": preset,
-        "data": data_for(preset),
+        "data": preset_datasets(preset),
         "scales": [scale_card(request, preset, scale) for scale in ("quick", "full")],
         "launches": launches[:STUDIES_SHOWN],
         "study": study,
-        "lines": [line_of(row) for row in rows if row.mean is not None],
+        "lines": [comparison_line(row) for row in rows if row.mean is not None],
         "not_compared": Counter(row.reason for row in rows if row.mean is None).most_common(),
         "inside": sum(row.inside is True for row in rows),
         "with_interval": sum(row.inside is not None for row in rows),
@@ -95,58 +96,52 @@ def preset_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-def preset_launching(request: HttpRequest, name: str) -> HttpResponse:
-    preset, scale = found_preset(name), request.POST.get("scale", "")
+def preset_launch_action(request: HttpRequest, name: str) -> HttpResponse:
+    preset, scale = preset_or_404(name), request.POST.get("scale", "")
     if scale not in preset.scales:
         raise Http404
     try:
-        study = preset_launch(owner=person(request), preset=preset, scale=scale)  # type: ignore[arg-type]
+        study = preset_launch(owner=current_user(request), preset=preset, scale=scale)  # type: ignore[arg-type]
     except TributaryError as error:
         messages.error(request, str(error))
         return redirect("preset", name)
     return redirect("study", study.pk)
 
 
-def found_preset(name: str) -> Preset:
-    if name not in presets():
-        raise Http404
-    return presets()[name]
-
-
-def chosen_study(request: HttpRequest, launches: Sequence[Study]) -> Study | None:
+def find_measured_study(request: HttpRequest, launches: Sequence[Study]) -> Study | None:
     """The one in the address, whatever it was launched from; otherwise the newest launch."""
     if pk := whole_number(request.GET.get("study"), 0):
         return get_object_or_404(Study.objects.select_related("owner"), pk=pk)
     return next(iter(launches), None)
 
 
-def data_for(preset: Preset) -> list[Data]:
-    names = data_of(preset.scales["full"].blocks)
-    absent = absent_data(names)
-    return [Data(load_catalog().datasets[name], name not in absent) for name in names]
+def preset_datasets(preset: Preset) -> list[PresetDataset]:
+    names = block_datasets(preset.scales["full"].blocks)
+    absent = absent_datasets(names)
+    return [PresetDataset(load_catalog().datasets[name], name not in absent) for name in names]
 
 
 def scale_card(request: HttpRequest, preset: Preset, name: Any) -> ScaleCard:
-    found = launchable(preset, name)
-    card = ScaleCard(name, preset.scales[name], runs_as_published(preset, name), found, None)
-    if not person(request).may_launch:
+    part = launchable_part(preset, name)
+    card = ScaleCard(name, preset.scales[name], count_published_runs(preset, name), part, None)
+    if not current_user(request).may_launch:
         return card
     try:
-        plan = preset_plan(owner=person(request), preset=preset, scale=name)
+        plan = preset_plan(owner=current_user(request), preset=preset, scale=name)
     except TributaryError as error:
         return replace(card, refusal=str(error))
     return replace(card, plan=plan)
 
 
-def line_of(row: Row) -> Line:
+def comparison_line(row: ComparisonRow) -> ComparisonLine:
     published = row.published
     difference = "–" if row.difference is None else f"{row.difference:+.2f}"
-    return Line(
-        wording.about(published.match),
-        wording.what(published),
-        wording.printed(published),
-        wording.unit(published),
-        wording.measured(row),
+    return ComparisonLine(
+        wording.match_text(published.match),
+        wording.quantity_text(published),
+        wording.published_text(published),
+        wording.unit_text(published),
+        wording.measured_text(row),
         row.n,
         difference,
         row.inside,

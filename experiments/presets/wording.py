@@ -7,8 +7,8 @@ from typing import Any
 
 from experiments.labels.axes import value_text
 from experiments.labels.metrics import metric_label
-from experiments.presets.comparison import Row
-from experiments.presets.preset import ArgMax, At, Converge, OneRun, Over, Published, Reach, Saved
+from experiments.presets.comparison import ComparisonRow
+from experiments.presets.preset import ArgMax, At, Converge, CurveReading, Over, Published, Reach, Saved
 
 UNITS = {"percent": "%", "round": "rounds"}
 WHOLE = ("round", "swap rounds")
@@ -20,33 +20,33 @@ PLAIN = {
 }
 
 
-def about(match: Mapping[str, Any]) -> str:
+def match_text(match: Mapping[str, Any]) -> str:
     """The values of a match, components by name with what else is said of them."""
-    return " · ".join(part for key, value in match.items() if (part := part_of(key, value)))
+    return " · ".join(part for key, value in match.items() if (part := field_text(key, value)))
 
 
-def part_of(key: str, value: Any) -> str:
+def field_text(key: str, value: Any) -> str:
     if not isinstance(value, Mapping):
         return f"{key.replace('_', ' ')} {value_text(value)}" if value else ""
     name, rest = value.get("name"), {inner: each for inner, each in value.items() if inner != "name"}
     texts = [
-        part_of(inner, each) if isinstance(each, Mapping) else f"{inner} {value_text(each)}"
+        field_text(inner, each) if isinstance(each, Mapping) else f"{inner} {value_text(each)}"
         for inner, each in rest.items()
     ]
     return " ".join([*([str(name)] if name else []), *texts])
 
 
-def what(published: Published) -> str:
+def quantity_text(published: Published) -> str:
     reading = published.reading
     if isinstance(reading, Saved):
         return "bytes saved in the worst case" if reading.worst else "bytes saved"
-    text = described(reading)
+    text = reading_text(reading)
     if published.against:
-        text = f"{text}, less that of {about({'strategy': published.against['strategy']})}"
+        text = f"{text}, less that of {match_text({'strategy': published.against['strategy']})}"
     return f"{text} ({published.note})" if published.note else text
 
 
-def described(reading: OneRun) -> str:
+def reading_text(reading: CurveReading) -> str:
     metric = metric_label(reading.metric.removesuffix(".*")).text.lower()
     match reading:
         case At():
@@ -60,7 +60,7 @@ def described(reading: OneRun) -> str:
     return PLAIN[reading.take].format(metric=metric)  # type: ignore[attr-defined]
 
 
-def number(value: float | None, published: Published) -> str:
+def number_text(value: float | None, published: Published) -> str:
     if value is None:
         return "–"
     variance = isinstance(published.reading, Over) and published.reading.take == "variance"
@@ -68,19 +68,20 @@ def number(value: float | None, published: Published) -> str:
     return f"{value:.{digits}f}"
 
 
-def printed(published: Published) -> str:
+def published_text(published: Published) -> str:
     text = value_text(published.value) + (f" ± {value_text(published.std)}" if published.std is not None else "")
     return f"≈ {text}" if published.approximate else text
 
 
-def measured(row: Row) -> str:
+def measured_text(row: ComparisonRow) -> str:
     """Mean and interval, or an en dash."""
     if row.low is None or row.high is None:
-        return number(row.mean, row.published)
-    return f"{number(row.mean, row.published)} [{number(row.low, row.published)}, {number(row.high, row.published)}]"
+        return number_text(row.mean, row.published)
+    mean, low, high = (number_text(value, row.published) for value in (row.mean, row.low, row.high))
+    return f"{mean} [{low}, {high}]"
 
 
-def unit(published: Published) -> str:
+def unit_text(published: Published) -> str:
     if isinstance(published.reading, Over) and published.reading.take == "variance":
         return "%²"
     if isinstance(published.reading, ArgMax):

@@ -8,14 +8,14 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router
 
-from experiments.api.schemas import Answer, described, refusals
+from experiments.api.schemas import Answer, error_responses, example_config
 from experiments.queue.selectors.workers import WorkerRow, worker_rows
 
 router = Router(tags=["lab"])
 
 
 class WorkerAnswer(Answer):
-    model_config = described(
+    model_config = example_config(
         id=3,
         name="cpu-1@lab",
         host="lab",
@@ -74,7 +74,7 @@ def worker_answer(row: WorkerRow) -> dict[str, Any]:
     }
 
 
-@router.get("/workers", response={200: list[WorkerAnswer], **refusals()}, summary="Workers")
+@router.get("/workers", response={200: list[WorkerAnswer], **error_responses()}, summary="Workers")
 def workers(request: HttpRequest) -> Any:
     """Those alive first; a silent one is forgotten after a day."""
     return [worker_answer(row) for row in worker_rows()]

@@ -1,3 +1,5 @@
+"""Workers, and what they used over time."""
+
 from __future__ import annotations
 
 from django.db import models

@@ -24,7 +24,7 @@ def pace(speed: float) -> str:
 @register.simple_tag
 def spark(values: Sequence[float | None], top: float, label: str) -> SafeString:
     """A line from left (an hour ago) to right (now), broken where nothing was measured; `top` is the full height."""
-    lines = format_html_join("", '<polyline points="{}"/>', ((points,) for points in segments(values, top)))
+    lines = format_html_join("", '<polyline points="{}"/>', ((points,) for points in line_segments(values, top)))
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
         WIDTH,
@@ -34,18 +34,21 @@ def spark(values: Sequence[float | None], top: float, label: str) -> SafeString:
     )
 
 
-def segments(values: Sequence[float | None], top: float) -> list[str]:
+def line_segments(values: Sequence[float | None], top: float) -> list[str]:
     step = WIDTH / max(1, len(values) - 1)
-    placed = [(index * step, value) for index, value in enumerate(values)]
-    runs = [list(group) for known, group in groupby(placed, lambda point: point[1] is not None) if known]
-    return [" ".join(corner(x, value or 0.0, top) for x, value in stretched(run, step)) for run in runs]
+    points = [(index * step, value) for index, value in enumerate(values)]
+    stretches = [list(group) for known, group in groupby(points, lambda point: point[1] is not None) if known]
+    return [
+        " ".join(point_text(x, value or 0.0, top) for x, value in stretch_lone_point(stretch, step))
+        for stretch in stretches
+    ]
 
 
-def stretched(points: list[tuple[float, float | None]], step: float) -> list[tuple[float, float | None]]:
+def stretch_lone_point(points: list[tuple[float, float | None]], step: float) -> list[tuple[float, float | None]]:
     """A lone point would be invisible."""
     return points if len(points) > 1 else [points[0], (points[0][0] + step / 2, points[0][1])]
 
 
-def corner(x: float, value: float, top: float) -> str:
+def point_text(x: float, value: float, top: float) -> str:
     height = (HEIGHT - 2) * min(1.0, value / top) if top > 0 else 0.0
     return f"{x:.1f},{HEIGHT - 1 - height:.1f}"

@@ -11,9 +11,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from experiments.api.auth import person
-from experiments.api.paging import Paging, Sorting, SortKey, number_key, page_of, time_key, whole_key
-from experiments.api.schemas import Id, Page, State, refusals
+from experiments.api.paging import Paging, Sorting, SortKey, integer_key, number_key, read_page, time_key
+from experiments.api.schemas import Id, Page, State, error_responses
 from experiments.core.json_values import plain_text
 from experiments.models import Metric, Run
 from experiments.queue.services.runs import run_cancel, run_retry
@@ -30,23 +29,24 @@ from experiments.results.schemas import (
     with_studies,
 )
 from experiments.results.selectors.files import LOG_BYTES, run_log
-from experiments.results.selectors.run_filters import OWN, filtered, known_paths, run_filters
-from experiments.statistics.over_seeds import NOT_FINITE
+from experiments.results.selectors.run_filters import FACT_FILTERS, filter_runs, parse_run_filters, spec_paths
+from experiments.statistics.curves import NOT_FINITE
+from experiments.web.requests import current_user
 
 router = Router(tags=["runs"])
 
 
 SORTS = {
-    "id": whole_key("id"),
-    "seed": whole_key("seed"),
-    "rounds_done": whole_key("rounds_done"),
+    "id": integer_key("id"),
+    "seed": integer_key("seed"),
+    "rounds_done": integer_key("rounds_done"),
     "created": time_key("created"),
     "started": time_key("started"),
     "finished": time_key("finished"),
 }
 
 
-METRIC = "metric."
+METRIC_PREFIX = "metric."
 
 
 class RunChoice(Schema):
@@ -68,12 +68,12 @@ class RunFilter(RunChoice, Paging):
     )
 
 
-PLAIN = set(Paging.model_fields) | {"sort"}
+NOT_FILTERS = set(Paging.model_fields) | {"sort"}
 
 
-def axes_parameter() -> dict[str, Any]:
+def spec_fields_parameter() -> dict[str, Any]:
     """Every field of a spec is a filter of its own name; OpenAPI has them as one object that is spread out."""
-    fields = {path: {"type": "string"} for path in sorted(known_paths() - set(OWN))}
+    fields = {path: {"type": "string"} for path in sorted(spec_paths() - set(FACT_FILTERS))}
     return {
         "in": "query",
         "name": "fields",
@@ -91,13 +91,15 @@ def axes_parameter() -> dict[str, Any]:
     }
 
 
-def runs_wanted(request: HttpRequest) -> QuerySet[Run]:
-    return filtered(Run.objects.all(), run_filters(request.GET.lists(), besides=PLAIN))
+def requested_runs(request: HttpRequest) -> QuerySet[Run]:
+    return filter_runs(Run.objects.all(), parse_run_filters(request.GET.lists(), besides=NOT_FILTERS))
 
 
-def run_sorting(wanted: str) -> Sorting:
-    name = wanted.removeprefix("-")
-    return Sorting(wanted, metric_key(name.removeprefix(METRIC)) if name.startswith(METRIC) else SORTS[name])
+def run_sorting(sort: str) -> Sorting:
+    name = sort.removeprefix("-")
+    return Sorting(
+        sort, metric_key(name.removeprefix(METRIC_PREFIX)) if name.startswith(METRIC_PREFIX) else SORTS[name]
+    )
 
 
 def metric_key(name: str) -> SortKey:
@@ -129,60 +131,72 @@ class LogQuery(Schema):
     limit: int = Field(LOG_BYTES, ge=1024, le=1_000_000, description="Bytes at most.", examples=[65536])
 
 
-def found(run: int) -> Run:
+def run_or_404(run: int) -> Run:
     return get_object_or_404(with_studies(Run.objects.all()), pk=run)
 
 
 @router.get(
     "",
-    response={200: Page[RunAnswer], **refusals()},
+    response={200: Page[RunAnswer], **error_responses()},
     summary="Runs, the oldest first",
-    openapi_extra={"parameters": [axes_parameter()]},
+    openapi_extra={"parameters": [spec_fields_parameter()]},
 )
-def runs(request: HttpRequest, wanted: Query[RunFilter]) -> Any:
+def runs(request: HttpRequest, query: Query[RunFilter]) -> Any:
     """Filtered by any field of their spec, named by its path: `?strategy=fedprox&strategy.mu=0.1&state=done`."""
-    count, following, page = page_of(with_studies(runs_wanted(request)), wanted, run_sorting(wanted.sort))
+    count, following, page = read_page(with_studies(requested_runs(request)), query, run_sorting(query.sort))
     return {"count": count, "next": following, "items": [run_answer(run) for run in page]}
 
 
-@router.get("/{run}", response={200: RunDetail, **refusals(404)}, summary="One run")
+@router.get("/{run}", response={200: RunDetail, **error_responses(404)}, summary="One run")
 def run(request: HttpRequest, run: Id) -> Any:
     """With its spec, its provenance and every attempt at it."""
-    return run_detail(found(run))
+    return run_detail(run_or_404(run))
 
 
-@router.get("/{run}/metrics", response={200: MetricsAnswer, **refusals(404)}, summary="Its numbers")
-def metrics(request: HttpRequest, run: Id, wanted: Query[MetricsQuery]) -> Any:
+@router.get("/{run}/metrics", response={200: MetricsAnswer, **error_responses(404)}, summary="Its numbers")
+def metrics(request: HttpRequest, run: Id, query: Query[MetricsQuery]) -> Any:
     """Every metric of every committed round; `name` (repeatable) and `after` a round narrow it."""
     one = get_object_or_404(Run, pk=run)
-    names = [plain_text(name) for name in wanted.name]
-    return {"run": one.pk, "state": one.state, "rounds": metric_rounds(one, names, wanted.after)}
+    names = [plain_text(name) for name in query.name]
+    return {"run": one.pk, "state": one.state, "rounds": metric_rounds(one, names, query.after)}
 
 
-@router.get("/{run}/clients", response={200: ClientsAnswer, **refusals(404)}, summary="Its clients' numbers")
-def clients(request: HttpRequest, run: Id, wanted: Query[ClientsQuery]) -> Any:
+@router.get("/{run}/clients", response={200: ClientsAnswer, **error_responses(404)}, summary="Its clients' numbers")
+def clients(request: HttpRequest, run: Id, query: Query[ClientsQuery]) -> Any:
     """Who took part in each round, and what each client measured."""
     one = get_object_or_404(Run, pk=run)
-    rounds = client_rounds(one, wanted.after, wanted.limit + 1)
-    page = rounds[: wanted.limit]
-    following = page[-1]["round"] if len(rounds) > wanted.limit else None
+    rounds = client_rounds(one, query.after, query.limit + 1)
+    page = rounds[: query.limit]
+    following = page[-1]["round"] if len(rounds) > query.limit else None
     return {"run": one.pk, "state": one.state, "next": following, "rounds": page}
 
 
-@router.get("/{run}/log", response={200: LogAnswer, **refusals(404)}, summary="What its process printed")
-def log(request: HttpRequest, run: Id, wanted: Query[LogQuery]) -> Any:
+@router.get("/{run}/log", response={200: LogAnswer, **error_responses(404)}, summary="What its process printed")
+def log(request: HttpRequest, run: Id, query: Query[LogQuery]) -> Any:
     """The end of it, or from a byte on: ask again with `after` to follow it."""
     one = get_object_or_404(Run, pk=run)
-    return {"run": one.pk, **asdict(run_log(run=one.pk, after=wanted.after, limit=wanted.limit))}
+    return {"run": one.pk, **asdict(run_log(run=one.pk, after=query.after, limit=query.limit))}
 
 
-@router.post("/{run}/cancel", response={200: RunDetail, **refusals(403, 404, 409)}, summary="Cancel it")
-def cancel(request: HttpRequest, run: Id) -> Any:
+@router.post(
+    "/{run}/cancel",
+    response={200: RunDetail, **error_responses(403, 404, 409)},
+    summary="Cancel it",
+    operation_id="runs_cancel",
+    url_name="cancel",
+)
+def cancel_run(request: HttpRequest, run: Id) -> Any:
     """Queued or running; all studies that wait for it must be yours."""
-    return run_detail(run_cancel(run=found(run), actor=person(request)))
+    return run_detail(run_cancel(run=run_or_404(run), actor=current_user(request)))
 
 
-@router.post("/{run}/retry", response={200: RunDetail, **refusals(403, 404, 409)}, summary="Try it again")
-def retry(request: HttpRequest, run: Id) -> Any:
+@router.post(
+    "/{run}/retry",
+    response={200: RunDetail, **error_responses(403, 404, 409)},
+    summary="Try it again",
+    operation_id="runs_retry",
+    url_name="retry",
+)
+def retry_run(request: HttpRequest, run: Id) -> Any:
     """Failed or cancelled; it goes on from its last checkpoint as a new attempt."""
-    return run_detail(run_retry(run=found(run), actor=person(request)))
+    return run_detail(run_retry(run=run_or_404(run), actor=current_user(request)))

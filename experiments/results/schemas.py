@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
-from experiments.api.schemas import Answer, Number, State, described
+from experiments.api.schemas import Answer, Number, State, example_config
 from experiments.core.json_values import json_number
 from experiments.models import Metric, Round, Run, Study
 
@@ -47,7 +47,7 @@ CLIENT_ROUND: dict[str, Any] = {
 
 
 class RunAnswer(Answer):
-    model_config = described(**RUN)
+    model_config = example_config(**RUN)
 
     id: int
     """Its number."""
@@ -82,7 +82,7 @@ class RunAnswer(Answer):
 
 
 class AttemptAnswer(Answer):
-    model_config = described(**ATTEMPT)
+    model_config = example_config(**ATTEMPT)
 
     number: int
     """The first is 1."""
@@ -101,7 +101,7 @@ class AttemptAnswer(Answer):
 
 
 class RunDetail(RunAnswer):
-    model_config = described(
+    model_config = example_config(
         **RUN,
         spec={"dataset": {"name": "digits"}, "strategy": {"name": "fedavg"}, "rounds": 40, "seed": 0},
         provenance={"versions": {"torch": "2.13.0"}},
@@ -123,7 +123,7 @@ class RunDetail(RunAnswer):
 
 
 class RoundAnswer(Answer):
-    model_config = described(**ROUND)
+    model_config = example_config(**ROUND)
 
     round: int
     """0 is the evaluation before training."""
@@ -132,7 +132,7 @@ class RoundAnswer(Answer):
 
 
 class MetricsAnswer(Answer):
-    model_config = described(run=71, state="done", rounds=[ROUND])
+    model_config = example_config(run=71, state="done", rounds=[ROUND])
 
     run: int
     """Whose numbers these are."""
@@ -143,7 +143,7 @@ class MetricsAnswer(Answer):
 
 
 class ClientRound(Answer):
-    model_config = described(**CLIENT_ROUND)
+    model_config = example_config(**CLIENT_ROUND)
 
     round: int
     """0 is the evaluation before training."""
@@ -154,7 +154,7 @@ class ClientRound(Answer):
 
 
 class ClientsAnswer(Answer):
-    model_config = described(run=71, state="done", next=40, rounds=[CLIENT_ROUND])
+    model_config = example_config(run=71, state="done", next=40, rounds=[CLIENT_ROUND])
 
     run: int
     """Whose clients these are."""
@@ -167,7 +167,7 @@ class ClientsAnswer(Answer):
 
 
 class LogAnswer(Answer):
-    model_config = described(run=71, text="round 1: 0.21 s\nround 2: 0.20 s\n", after=34, size=34, here=True)
+    model_config = example_config(run=71, text="round 1: 0.21 s\nround 2: 0.20 s\n", after=34, size=34, here=True)
 
     run: int
     """Whose log it is."""

@@ -31,7 +31,7 @@ def in_unit(value: Any, label: MetricLabel) -> str:
     """A client's number as its column's head says; what is not finite is a word."""
     if value is None or isinstance(value, str):
         return value or "–"
-    return label.shown(value) if math.isfinite(value) else "not finite"
+    return label.format(value) if math.isfinite(value) else "not finite"
 
 
 @register.filter

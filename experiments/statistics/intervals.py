@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
 
+from experiments.statistics.over_seeds import Sample
+
 RESAMPLES = 2_000
 ENUMERATED = 6
 """Of up to so many values there are only 462 different resamples."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One number per seed of a cell. `lost` seeds are not finite, `missed` ones never reached what was asked for."""
-
-    seeds: Mapping[int, float]
-    lost: int = 0
-    missed: int = 0
-
-    @property
-    def n(self) -> int:
-        return len(self.seeds)
-
-    @cached_property
-    def mean(self) -> float | None:
-        return math.fsum(self.seeds.values()) / self.n if self.seeds else None
-
-    @cached_property
-    def std(self) -> float | None:
-        if self.n < 2 or self.mean is None:
-            return None
-        mean = self.mean
-        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.seeds.values()) / (self.n - 1))
 
 
 @dataclass(frozen=True)
@@ -77,22 +55,22 @@ def resamples(n: int) -> tuple[np.ndarray, np.ndarray]:
     For few values all resamples there are, so that nothing is left to chance; for more, seeded draws.
     """
     if n > ENUMERATED:
-        drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
-        return np.ascontiguousarray(drawn.T) / n, np.full(RESAMPLES, 1 / RESAMPLES)
-    chosen = list(combinations_with_replacement(range(n), n))
-    counts = np.array([np.bincount(each, minlength=n) for each in chosen])
+        counts = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+        return np.ascontiguousarray(counts.T) / n, np.full(RESAMPLES, 1 / RESAMPLES)
+    choices = list(combinations_with_replacement(range(n), n))
+    counts = np.array([np.bincount(each, minlength=n) for each in choices])
     ways = [math.factorial(n) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
     return counts.T / n, np.array(ways) / n**n
 
 
 def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[tuple[float, float] | None]:
     """For each row of values, the middle 95 % of its resampled means; None for fewer than two values."""
-    found: list[tuple[float, float] | None] = [None] * len(rows)
+    intervals: list[tuple[float, float] | None] = [None] * len(rows)
     for n in {len(row) for row in rows if len(row) > 1}:
         places = [place for place, row in enumerate(rows) if len(row) == n]
         for place, interval in zip(places, middle_share(np.array([rows[place] for place in places])), strict=True):
-            found[place] = interval
-    return found
+            intervals[place] = interval
+    return intervals
 
 
 def middle_share(values: np.ndarray) -> list[tuple[float, float]]:

@@ -1,0 +1,1 @@
+"""Studies: written in the editor, estimated, launched, followed, changed and deleted."""

@@ -10,12 +10,11 @@ from django.shortcuts import get_object_or_404
 from ninja import Header, Query, Router, Schema, Status
 from pydantic import Field
 
-from experiments.api.auth import person
-from experiments.api.paging import Paging, page_of, sorting, text_key, time_key, whole_key
-from experiments.api.schemas import Id, Page, refusals
+from experiments.api.paging import Paging, find_sorting, integer_key, read_page, text_key, time_key
+from experiments.api.schemas import Id, Page, error_responses
 from experiments.core.json_values import plain_text
 from experiments.models import Study
-from experiments.results.selectors.run_filters import known_paths
+from experiments.results.selectors.run_filters import spec_paths
 from experiments.results.selectors.summaries import study_summary
 from experiments.studies.schemas import (
     Counted,
@@ -26,20 +25,21 @@ from experiments.studies.schemas import (
     SummaryAnswer,
     study_answers,
 )
-from experiments.studies.selectors.studies import matching
+from experiments.studies.selectors.studies import search_studies
 from experiments.studies.services import changes
 from experiments.studies.services.changes import study_archive, study_restore
 from experiments.studies.services.definition import StudyDefinition, definition_launch, definition_plan, launch_once
+from experiments.web.requests import current_user
 from workers.errors import Problem, SpecError
 
 router = Router(tags=["studies"])
 SORTS = {
-    "id": whole_key("id"),
+    "id": integer_key("id"),
     "created": time_key("created"),
     "name": text_key("name"),
-    "priority": whole_key("priority"),
+    "priority": integer_key("priority"),
 }
-LaunchKey = Annotated[
+IdempotencyKey = Annotated[
     str,
     Header(
         "",
@@ -80,99 +80,107 @@ class StudyFilter(Paging):
     )
 
 
-def detail(study: Study) -> dict[str, Any]:
+def study_detail(study: Study) -> dict[str, Any]:
     return study_answers([study])[0]
 
 
-def found(study: int) -> Study:
+def study_or_404(study: int) -> Study:
     return get_object_or_404(Study.objects.select_related("owner"), pk=study)
 
 
-@router.post("", response={201: StudyDetail, 200: PlanAnswer, **refusals(403, 409)}, summary="Launch a study")
+@router.post("", response={201: StudyDetail, 200: PlanAnswer, **error_responses(403, 409)}, summary="Launch a study")
 def launch(
     request: HttpRequest,
     response: HttpResponse,
     definition: StudyDefinition,
-    key: LaunchKey,
+    key: IdempotencyKey,
     dry_run: DryRun,
 ) -> Any:
     """All of it or nothing. With `dry_run` nothing is stored: the answer (200) says what would be."""
-    owner = person(request)
+    owner = current_user(request)
     if dry_run:
         return Status(200, definition_plan(owner=owner, definition=definition, calibrate=True))
     if not key:
-        return Status(201, detail(definition_launch(owner=owner, definition=definition)))
+        return Status(201, study_detail(definition_launch(owner=owner, definition=definition)))
     study, new = launch_once(owner=owner, key=key, definition=definition)
     if not new:
         response["Idempotency-Replayed"] = "true"
-    return Status(201, detail(study))
+    return Status(201, study_detail(study))
 
 
-@router.get("", response={200: Page[StudyAnswer], **refusals()}, summary="Studies, the newest first")
-def studies(request: HttpRequest, wanted: Query[StudyFilter]) -> Any:
+@router.get("", response={200: Page[StudyAnswer], **error_responses()}, summary="Studies, the newest first")
+def studies(request: HttpRequest, query: Query[StudyFilter]) -> Any:
     """Everyone who is logged in reads every study."""
-    rows = matching(plain_text(wanted.search))
-    if wanted.tag:
-        rows = rows.filter(tags__overlap=[plain_text(tag) for tag in wanted.tag])
-    if wanted.owner:
-        rows = rows.filter(owner__username=plain_text(wanted.owner))
-    if wanted.origin:
-        rows = rows.filter(origin=plain_text(wanted.origin))
-    if wanted.archived is not None:
-        rows = rows.filter(archived__isnull=not wanted.archived)
-    count, following, page = page_of(rows.select_related("owner"), wanted, sorting(wanted.sort, SORTS))
+    rows = search_studies(plain_text(query.search))
+    if query.tag:
+        rows = rows.filter(tags__overlap=[plain_text(tag) for tag in query.tag])
+    if query.owner:
+        rows = rows.filter(owner__username=plain_text(query.owner))
+    if query.origin:
+        rows = rows.filter(origin=plain_text(query.origin))
+    if query.archived is not None:
+        rows = rows.filter(archived__isnull=not query.archived)
+    count, following, page = read_page(rows.select_related("owner"), query, find_sorting(query.sort, SORTS))
     return {"count": count, "next": following, "items": study_answers(page)}
 
 
-@router.get("/{study}", response={200: StudyDetail, **refusals(404)}, summary="One study")
+@router.get("/{study}", response={200: StudyDetail, **error_responses(404)}, summary="One study")
 def study(request: HttpRequest, study: Id) -> Any:
     """With its blocks as written, its runs by state and the time left."""
-    return detail(found(study))
+    return study_detail(study_or_404(study))
 
 
-@router.patch("/{study}", response={200: StudyDetail, **refusals(403, 404)}, summary="Rename, tag, prioritise")
+@router.patch("/{study}", response={200: StudyDetail, **error_responses(403, 404)}, summary="Rename, tag, prioritise")
 def change(request: HttpRequest, study: Id, change: StudyChange) -> Any:
     """Fields that are not sent stay as they are."""
-    one, actor, given = found(study), person(request), change.model_dump(exclude_unset=True)
-    archived = given.pop("archived", None)
-    one = changes.study_update(study=one, actor=actor, **given)
+    one, actor, fields = study_or_404(study), current_user(request), change.model_dump(exclude_unset=True)
+    archived = fields.pop("archived", None)
+    one = changes.study_update(study=one, actor=actor, **fields)
     if archived is not None:
         one = (study_archive if archived else study_restore)(study=one, actor=actor)
-    return detail(one)
+    return study_detail(one)
 
 
 @router.delete(
-    "/{study}", response={204: None, **refusals(403, 404, 409)}, summary="Delete it and the runs only it holds"
+    "/{study}", response={204: None, **error_responses(403, 404, 409)}, summary="Delete it and the runs only it holds"
 )
 def delete(request: HttpRequest, study: Id, expected: Expected) -> HttpResponse:
     """Whatever their state. Runs that other studies hold stay."""
-    changes.study_delete(study=found(study), actor=person(request), expected=expected)
+    changes.study_delete(study=study_or_404(study), actor=current_user(request), expected=expected)
     return HttpResponse(status=204)
 
 
-@router.post("/{study}/cancel", response={200: StudyDetail, **refusals(403, 404)}, summary="Cancel runs only it holds")
+@router.post(
+    "/{study}/cancel", response={200: StudyDetail, **error_responses(403, 404)}, summary="Cancel runs only it holds"
+)
 def cancel(request: HttpRequest, study: Id) -> Any:
     """Queued runs at once, running ones within seconds. What was measured is kept."""
-    return detail(changes.study_cancel(study=found(study), actor=person(request)))
+    return study_detail(changes.study_cancel(study=study_or_404(study), actor=current_user(request)))
 
 
-@router.post("/{study}/pause", response={200: StudyDetail, **refusals(403, 404)}, summary="Hold queued runs back")
+@router.post(
+    "/{study}/pause", response={200: StudyDetail, **error_responses(403, 404)}, summary="Hold queued runs back"
+)
 def pause(request: HttpRequest, study: Id) -> Any:
     """Running ones go on."""
-    return detail(changes.study_pause(study=found(study), actor=person(request)))
+    return study_detail(changes.study_pause(study=study_or_404(study), actor=current_user(request)))
 
 
-@router.post("/{study}/resume", response={200: StudyDetail, **refusals(403, 404)}, summary="Let queued runs go on")
+@router.post(
+    "/{study}/resume", response={200: StudyDetail, **error_responses(403, 404)}, summary="Let queued runs go on"
+)
 def resume(request: HttpRequest, study: Id) -> Any:
     """The opposite of pause."""
-    return detail(changes.study_resume(study=found(study), actor=person(request)))
+    return study_detail(changes.study_resume(study=study_or_404(study), actor=current_user(request)))
 
 
-@router.post("/{study}/retry", response={200: Counted, **refusals(403, 404)}, summary="Try what did not end well again")
+@router.post(
+    "/{study}/retry", response={200: Counted, **error_responses(403, 404)}, summary="Try what did not end well again"
+)
 def retry(request: HttpRequest, study: Id, reason: Reason) -> Any:
     """Failed and cancelled runs are queued again, each from its last checkpoint."""
-    one = found(study)
-    return {"runs": changes.study_retry(study=one, actor=person(request), reason=reason or None)}
+    one = study_or_404(study)
+    return {"runs": changes.study_retry(study=one, actor=current_user(request), reason=reason or None)}
 
 
 LATEST = 2**31 - 1
@@ -196,16 +204,16 @@ class SummaryQuery(Schema):
 
 @router.get(
     "/{study}/summary",
-    response={200: SummaryAnswer, **refusals(404)},
+    response={200: SummaryAnswer, **error_responses(404)},
     summary="Its results in a table",
     operation_id="summary_summary",
 )
-def summary(request: HttpRequest, study: Id, wanted: Query[SummaryQuery]) -> Any:
+def summary(request: HttpRequest, study: Id, query: Query[SummaryQuery]) -> Any:
     """Mean and spread over the runs that share the fields in `by`, which are their seeds unless more is left out."""
     one = get_object_or_404(Study, pk=study)
-    by = [path.strip() for path in wanted.by.split(",") if path.strip()]
-    if unknown := [path for path in by if path not in known_paths()]:
+    by = [path.strip() for path in query.by.split(",") if path.strip()]
+    if unknown := [path for path in by if path not in spec_paths()]:
         raise SpecError([Problem("by", f"There is no field {path}: name one as strategy.mu.") for path in unknown])
-    rounds = [min(int(each), LATEST) for each in wanted.rounds.split(",") if each]
-    found = study_summary(study=one.pk, metric=plain_text(wanted.metric), by=by, rounds=rounds)
-    return {"study": one.pk, "metric": wanted.metric, **asdict(found)}
+    rounds = [min(int(each), LATEST) for each in query.rounds.split(",") if each]
+    result = study_summary(study=one.pk, metric=plain_text(query.metric), by=by, rounds=rounds)
+    return {"study": one.pk, "metric": query.metric, **asdict(result)}

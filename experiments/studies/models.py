@@ -1,3 +1,5 @@
+"""Studies, the runs they hold, and the keys of launches."""
+
 from __future__ import annotations
 
 from django.conf import settings

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from experiments.api.schemas import Answer, State, described
+from experiments.api.schemas import Answer, State, example_config
 from experiments.models import RunState, Study
 from experiments.studies.selectors.progress import Progress, progress_of
 
@@ -55,7 +55,7 @@ SUMMARY_ROW: dict[str, Any] = {
 
 
 class StudyAnswer(Answer):
-    model_config = described(**STUDY)
+    model_config = example_config(**STUDY)
 
     id: int
     """Its number."""
@@ -96,14 +96,14 @@ class StudyAnswer(Answer):
 
 
 class StudyDetail(StudyAnswer):
-    model_config = described(**STUDY, blocks=[BLOCK])
+    model_config = example_config(**STUDY, blocks=[BLOCK])
 
     blocks: list[dict[str, Any]]
     """Its grids, as written."""
 
 
 class EstimateAnswer(Answer):
-    model_config = described(low_seconds=40.0, high_seconds=95.0, workers=2, basis="measured")
+    model_config = example_config(low_seconds=40.0, high_seconds=95.0, workers=2, basis="measured")
 
     low_seconds: float
     """If all goes well."""
@@ -116,7 +116,7 @@ class EstimateAnswer(Answer):
 
 
 class PlanAnswer(Answer):
-    model_config = described(
+    model_config = example_config(
         runs=12,
         cells=6,
         reused=2,
@@ -137,7 +137,7 @@ class PlanAnswer(Answer):
 
 
 class Counted(Answer):
-    model_config = described(runs=3)
+    model_config = example_config(runs=3)
 
     runs: int
     """How many runs were changed."""
@@ -169,7 +169,7 @@ class StudyChange(Answer):
 
 
 class SummaryRow(Answer):
-    model_config = described(**SUMMARY_ROW)
+    model_config = example_config(**SUMMARY_ROW)
 
     group: dict[str, Any]
     """The fields that were grouped by, with the values these runs share; null where they have no such field."""
@@ -192,7 +192,7 @@ class SummaryRow(Answer):
 
 
 class SummaryAnswer(Answer):
-    model_config = described(study=12, metric="accuracy", by=["strategy", "strategy.mu"], rows=[SUMMARY_ROW])
+    model_config = example_config(study=12, metric="accuracy", by=["strategy", "strategy.mu"], rows=[SUMMARY_ROW])
 
     study: int
     """Its number."""

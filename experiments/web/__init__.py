@@ -1,0 +1,1 @@
+"""What the pages of all features share: helpers for requests, and template tags."""

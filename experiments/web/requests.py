@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from config.http_limits import too_large
+from config.http_limits import too_large_error
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
-from django.views.defaults import bad_request as broken
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.defaults import bad_request as default_bad_request
 
 from experiments.models import User
 
 
 def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, Any]) -> HttpResponse:
-    asked_for_part = request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
-    response = render(request, part if asked_for_part else page, {**context, "live": asked_for_part})
+    wants_part = request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
+    response = render(request, part if wants_part else page, {**context, "live": wants_part})
     patch_vary_headers(response, ["HX-Request"])
     return response
 
@@ -28,15 +29,22 @@ def whole_number(text: str | None, default: int) -> int:
     return int(text) if text and text.isdecimal() and len(text) < 10 else default
 
 
-def person(request: HttpRequest) -> User:
+def current_user(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not isinstance(exception, RequestDataTooBig):
-        return broken(request, exception)
-    told = too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0)
+        return default_bad_request(request, exception)
+    problem = too_large_error(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0)
     if request.content_type == "application/json":
-        return JsonResponse(told, status=413)
+        return JsonResponse(problem, status=413)
     # Without the request: whose it is, is unknown yet.
-    return HttpResponse(render_to_string("413.html", told), status=413)
+    return HttpResponse(render_to_string("413.html", problem), status=413)
+
+
+def redirect_back(request: HttpRequest, page: str, *where: int) -> HttpResponse:
+    """To the page the button was on, if that is one of ours."""
+    target = request.POST.get("next", "")
+    ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return redirect(target) if target and ours else redirect(page, *where)

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from experiments.labels.metrics import metric_label
 from experiments.labels.specs import spec_yaml
 from experiments.models import RunState
-from experiments.queue.selectors.workers import Pulse, pulse
+from experiments.queue.selectors.workers import Pulse, current_pulse
 from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.selectors.studies import LabCounts
 
@@ -66,22 +66,22 @@ def lab_summary(counts: LabCounts) -> str:
 
 
 @register.filter
-def percent(found: SeedStatistics | None, digits: int = 1) -> str:
+def percent(statistics: SeedStatistics | None, digits: int = 1) -> str:
     """A share as "95.75 ± 0.10"; one seed has no spread."""
-    if found is None or found.mean is None:
+    if statistics is None or statistics.mean is None:
         return "–"
-    spread = f" ± {found.std * 100:.{digits}f}" if found.std is not None else ""
-    return f"{found.mean * 100:.{digits}f}{spread}"
+    spread = f" ± {statistics.std * 100:.{digits}f}" if statistics.std is not None else ""
+    return f"{statistics.mean * 100:.{digits}f}{spread}"
 
 
 @register.filter
-def measured(found: SeedStatistics | None, metric: str) -> str:
+def mean_and_std(statistics: SeedStatistics | None, metric: str) -> str:
     """A statistic in its metric's unit."""
     label = metric_label(metric)
-    if found is None or found.mean is None:
+    if statistics is None or statistics.mean is None:
         return "–"
-    spread = f" ± {label.shown(found.std)}" if found.std is not None else ""
-    return f"{label.shown(found.mean)}{spread}"
+    spread = f" ± {label.format(statistics.std)}" if statistics.std is not None else ""
+    return f"{label.format(statistics.mean)}{spread}"
 
 
 @register.filter
@@ -111,11 +111,6 @@ def item(mapping: dict[str, Any], key: str) -> Any:
     return mapping.get(key)
 
 
-@register.filter
-def words(name: str) -> str:
-    return name.replace("_", " ").capitalize()
-
-
 @register.inclusion_tag("parts/pulse.html")
 def workers_pulse() -> dict[str, Pulse]:
-    return {"pulse": pulse()}
+    return {"pulse": current_pulse()}

@@ -26,7 +26,7 @@ app.conf.update(
         "socket_keepalive": True,
         "health_check_interval": 15,
     },
-    # A page that rings the bell must not hang when Redis is away: the scheduler rings again anyway.
+    # A page that wakes up workers must not hang when Redis is away: the scheduler wakes them up anyway.
     task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1, "interval_step": 0.1},
     task_default_queue="cpu",
     task_queues=[Queue("cpu"), Queue("gpu")],

@@ -11,23 +11,23 @@ from django.db import OperationalError
 from workers.errors import TributaryError
 
 
-def run(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
     try:
         execute_from_command_line(arguments)
     except TributaryError as error:
-        return refuse(str(error))
+        return print_refusal(str(error))
     except OperationalError as error:
-        return refuse(
+        return print_refusal(
             f"The database does not answer: {first_line(error)} Check DATABASE_URL, or start it with `make up`."
         )
     except ImproperlyConfigured as error:
         if "ENGINE" not in str(error):
             raise
-        return refuse(not_running())
+        return print_refusal(not_running_message())
     return 0
 
 
-def not_running() -> str:
+def not_running_message() -> str:
     from django.conf import settings
 
     return f"Nothing runs on {settings.HOME.path}: start Tributary with `make up`, or set DATABASE_URL."
@@ -38,6 +38,6 @@ def first_line(error: Exception) -> str:
     return text if text.endswith((".", "!")) else f"{text}."
 
 
-def refuse(message: str) -> int:
+def print_refusal(message: str) -> int:
     sys.stderr.write(f"{message}\n")
     return 1

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from config.env import SettingError
 
 # A dead network is noticed within half a minute instead of hanging a worker for hours.
-LIVELY: dict[str, Any] = {
+CONNECTION_OPTIONS: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives": 1,
     "keepalives_idle": 10,
@@ -18,7 +18,7 @@ LIVELY: dict[str, Any] = {
 }
 
 
-def database(url: str) -> dict[str, Any]:
+def database_settings(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     name = unquote(parts.path.lstrip("/"))
     if not name:
@@ -33,10 +33,10 @@ def database(url: str) -> dict[str, Any]:
         # Under ASGI every thread keeps its own connection: few and short.
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": LIVELY | dict(parse_qsl(parts.query)),
+        "OPTIONS": CONNECTION_OPTIONS | dict(parse_qsl(parts.query)),
     }
 
 
-def databases(url: str) -> dict[str, dict[str, Any]]:
+def databases_setting(url: str) -> dict[str, dict[str, Any]]:
     """No address, no database: Django then refuses to query, and `config.commands` says what to do."""
-    return {"default": database(url)} if url else {}
+    return {"default": database_settings(url)} if url else {}

@@ -6,6 +6,7 @@ A malformed value is refused with one line that names the variable and says what
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,29 +37,29 @@ class Variable(Generic[Value]):
 
     def read(self, environ: Mapping[str, str] | None = None) -> Value:
         """The value, or its default where the variable is unset or empty."""
-        given = (os.environ if environ is None else environ).get(self.name, "").strip()
+        text = (os.environ if environ is None else environ).get(self.name, "").strip()
         try:
-            return self.parse(given or self.default)
+            return self.parse(text or self.default)
         except MalformedError as error:
-            shown = "its value (not shown)" if self.name in SECRET else repr(given)
-            raise SettingError(f"{self.name} must be {error}, but is {shown}.") from None
+            value = "its value (not shown)" if self.name in SECRET_VARIABLES else repr(text)
+            raise SettingError(f"{self.name} must be {error}, but is {value}.") from None
 
 
-SECRET = {"SECRET_KEY", "DATABASE_URL", "REDIS_URL", "TRIBUTARY_ADMIN_PASSWORD"}
+SECRET_VARIABLES = {"SECRET_KEY", "DATABASE_URL", "REDIS_URL", "TRIBUTARY_ADMIN_PASSWORD"}
 
 
-def text(value: str) -> str:
+def parse_text(value: str) -> str:
     return value
 
 
-def flag(value: str) -> bool:
+def parse_flag(value: str) -> bool:
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if value.lower() not in words:
         raise MalformedError("1 or 0 (or true, false, yes, no, on, off)")
     return words[value.lower()]
 
 
-def integer(low: int, high: int) -> Callable[[str], int]:
+def integer_parser(low: int, high: int) -> Callable[[str], int]:
     def parse(value: str) -> int:
         if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
             raise MalformedError(f"a whole number from {low} to {high}")
@@ -67,146 +68,180 @@ def integer(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
-def optional_integer(low: int, high: int) -> Callable[[str], int | None]:
-    return lambda value: integer(low, high)(value) if value else None
+def optional_integer_parser(low: int, high: int) -> Callable[[str], int | None]:
+    return lambda value: integer_parser(low, high)(value) if value else None
 
 
-def folder(value: str) -> Path:
+def parse_folder(value: str) -> Path:
     """A relative folder counts from the project, so that every command finds the same one."""
     path = Path(value).expanduser()
     return path if path.is_absolute() else ROOT / path
 
 
-def host(value: str) -> str:
+def parse_host(value: str) -> str:
     if not value or any(character in value for character in "/ @?#") or "://" in value:
         raise MalformedError("a host name or an IP address, such as 127.0.0.1 or 0.0.0.0")
     return value
 
 
-def names(value: str) -> list[str]:
+def parse_names(value: str) -> list[str]:
     return [name.strip() for name in value.split(",") if name.strip()]
 
 
-def origins(value: str) -> list[str]:
-    found = names(value)
-    if any(urlsplit(origin).scheme not in ("http", "https") or not urlsplit(origin).netloc for origin in found):
+def parse_origins(value: str) -> list[str]:
+    addresses = parse_names(value)
+    if any(urlsplit(origin).scheme not in ("http", "https") or not urlsplit(origin).netloc for origin in addresses):
         raise MalformedError("addresses with http:// or https://, separated by commas")
-    return found
+    return addresses
 
 
-def origin(value: str) -> str:
+def parse_origin(value: str) -> str:
     if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc):
         raise MalformedError("an address such as http://mirror.example.org/data")
     return value
 
 
-def address(example: str, *schemes: str) -> Callable[[str], str]:
+def address_parser(example: str, *schemes: str) -> Callable[[str], str]:
     def parse(value: str) -> str:
-        wanted = MalformedError(f"an address such as {example}")
+        malformed = MalformedError(f"an address such as {example}")
         try:
             parts = urlsplit(value)
             complete = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
         except ValueError:
-            raise wanted from None
+            raise malformed from None
         if value and not complete:
-            raise wanted
+            raise malformed
         return value
 
     return parse
 
 
-def secret_key(value: str) -> str:
+def parse_secret_key(value: str) -> str:
     if value and len(value) < 32:
         raise MalformedError("at least 32 characters of randomness")
     return value
 
 
-HOME = Variable("TRIBUTARY_HOME", folder, ".tributary", "Folder for all data, logs and secrets")
-HOST = Variable("HOST", host, "127.0.0.1", "Address the web server listens on; 0.0.0.0 serves the whole network")
-PORT = Variable("PORT", integer(1, 65535), "8000", "Port the web server listens on")
+HOME = Variable("TRIBUTARY_HOME", parse_folder, ".tributary", "Folder for all data, logs and secrets")
+HOST = Variable("HOST", parse_host, "127.0.0.1", "Address the web server listens on; 0.0.0.0 serves the whole network")
+PORT = Variable("PORT", integer_parser(1, 65535), "8000", "Port the web server listens on")
 WORKERS = Variable(
-    "WORKERS", optional_integer(0, 512), "", "Runs computed at once", "one per GPU, or one per CPU core without GPUs"
+    "WORKERS",
+    optional_integer_parser(0, 512),
+    "",
+    "Runs computed at once",
+    "one per GPU, or one per CPU core without GPUs",
 )
 DATABASE_URL = Variable(
     "DATABASE_URL",
-    address("postgresql://user:password@host:5432/name", "postgres", "postgresql"),
+    address_parser("postgresql://user:password@host:5432/name", "postgres", "postgresql"),
     "",
     "PostgreSQL to use instead of the embedded one",
     "embedded",
 )
 REDIS_URL = Variable(
     "REDIS_URL",
-    address("redis://:password@host:6379/0", "redis", "rediss"),
+    address_parser("redis://:password@host:6379/0", "redis", "rediss"),
     "",
     "Redis to use instead of the embedded one",
     "embedded",
 )
-SECRET_KEY = Variable("SECRET_KEY", secret_key, "", "Key that signs sessions", "random, kept in TRIBUTARY_HOME")
-DEBUG = Variable("DEBUG", flag, "0", "1 shows error pages with code; for development only")
+SECRET_KEY = Variable("SECRET_KEY", parse_secret_key, "", "Key that signs sessions", "random, kept in TRIBUTARY_HOME")
+DEBUG = Variable("DEBUG", parse_flag, "0", "1 shows error pages with code; for development only")
 ALLOWED_HOSTS = Variable(
-    "ALLOWED_HOSTS", names, "", "Host names people type, separated by commas", "HOST, this machine's names, localhost"
+    "ALLOWED_HOSTS",
+    parse_names,
+    "",
+    "Host names people type, separated by commas",
+    "HOST, this machine's names, localhost",
 )
 CSRF_TRUSTED_ORIGINS = Variable(
-    "CSRF_TRUSTED_ORIGINS", origins, "", "Addresses behind a proxy, such as https://lab.example.org", "none"
+    "CSRF_TRUSTED_ORIGINS", parse_origins, "", "Addresses behind a proxy, such as https://lab.example.org", "none"
 )
-HTTPS = Variable("TRIBUTARY_HTTPS", flag, "0", "1 when a proxy serves https: cookies then travel over https only")
+HTTPS = Variable("TRIBUTARY_HTTPS", parse_flag, "0", "1 when a proxy serves https: cookies then travel over https only")
 ADMIN_PASSWORD = Variable(
-    "TRIBUTARY_ADMIN_PASSWORD", text, "", "Password of the user `admin` at the first start", "random, printed once"
+    "TRIBUTARY_ADMIN_PASSWORD",
+    parse_text,
+    "",
+    "Password of the user `admin` at the first start",
+    "random, printed once",
 )
-TOUR = Variable("TRIBUTARY_TOUR", flag, "1", "0 leaves out the small study that the first start queues")
-MAX_RUNS = Variable("TRIBUTARY_MAX_RUNS", integer(1, 1_000_000), "10000", "Largest number of runs one study may have")
+TOUR = Variable("TRIBUTARY_TOUR", parse_flag, "1", "0 leaves out the small study that the first start queues")
+MAX_RUNS = Variable(
+    "TRIBUTARY_MAX_RUNS", integer_parser(1, 1_000_000), "10000", "Largest number of runs one study may have"
+)
 MAX_WAITING = Variable(
     "TRIBUTARY_MAX_WAITING",
-    integer(1, 10_000_000),
+    integer_parser(1, 10_000_000),
     "20000",
     "Largest number of runs one person may have waiting or running at once",
 )
 MIRROR = Variable(
-    "TRIBUTARY_MIRROR", origin, "", "Address that has the originals of data sets, instead of their publishers", "none"
+    "TRIBUTARY_MIRROR",
+    parse_origin,
+    "",
+    "Address that has the originals of data sets, instead of their publishers",
+    "none",
 )
 PLUGINS = Variable(
-    "TRIBUTARY_PLUGINS", text, "", "Folders with a lab's own strategies and other components, separated by `:`", "none"
+    "TRIBUTARY_PLUGINS",
+    parse_text,
+    "",
+    "Folders with a lab's own strategies and other components, separated by `:`",
+    "none",
 )
 MAX_UPLOAD = Variable(
-    "TRIBUTARY_MAX_UPLOAD", integer(1, 1_000_000), "1000", "Largest .npz file an admin may upload, in MB"
+    "TRIBUTARY_MAX_UPLOAD", integer_parser(1, 1_000_000), "1000", "Largest .npz file an admin may upload, in MB"
 )
 RATE_READS = Variable(
-    "TRIBUTARY_RATE_READS", integer(0, 1_000_000), "1200", "REST reads a person may make in a minute; 0 is no limit"
+    "TRIBUTARY_RATE_READS",
+    integer_parser(0, 1_000_000),
+    "1200",
+    "REST reads a person may make in a minute; 0 is no limit",
 )
 RATE_WRITES = Variable(
-    "TRIBUTARY_RATE_WRITES", integer(0, 1_000_000), "120", "REST writes a person may make in a minute; 0 is no limit"
+    "TRIBUTARY_RATE_WRITES",
+    integer_parser(0, 1_000_000),
+    "120",
+    "REST writes a person may make in a minute; 0 is no limit",
 )
 LEASE = Variable(
     "TRIBUTARY_LEASE",
-    integer(3, 3600),
+    integer_parser(3, 3600),
     "30",
     "Seconds without a sign of a worker after which its run is given to another; the same for all processes",
 )
 RUN_SECONDS = Variable(
-    "TRIBUTARY_RUN_SECONDS", integer(0, 100_000_000), "0", "Longest time of one run, in seconds; 0 is no limit"
+    "TRIBUTARY_RUN_SECONDS", integer_parser(0, 100_000_000), "0", "Longest time of one run, in seconds; 0 is no limit"
 )
 RUN_SILENCE = Variable(
     "TRIBUTARY_RUN_SILENCE",
-    integer(0, 100_000_000),
+    integer_parser(0, 100_000_000),
     "21600",
     "Longest time between two signs of a run (rounds, checkpoints), in seconds; 0 is no limit",
 )
 RUN_MEMORY = Variable(
     "TRIBUTARY_RUN_MEMORY",
-    optional_integer(0, 100_000_000),
+    optional_integer_parser(0, 100_000_000),
     "",
     "Memory that one run may take, in MB; 0 is no limit",
     "nine tenths of the machine's or container's",
 )
 KEEP_CHECKPOINTS = Variable(
     "TRIBUTARY_KEEP_CHECKPOINTS",
-    integer(0, 36_500),
+    integer_parser(0, 36_500),
     "30",
     "Days after which checkpoints of failed and cancelled runs go; 0 keeps them",
 )
-KEEP_LOGS = Variable("TRIBUTARY_KEEP_LOGS", integer(0, 36_500), "365", "Days after which a run's log goes; 0 keeps it")
-DEVICE = Variable("TRIBUTARY_DEVICE", text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ...")
-THREADS = Variable("TRIBUTARY_THREADS", integer(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads")
+KEEP_LOGS = Variable(
+    "TRIBUTARY_KEEP_LOGS", integer_parser(0, 36_500), "365", "Days after which a run's log goes; 0 keeps it"
+)
+DEVICE = Variable(
+    "TRIBUTARY_DEVICE", parse_text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ..."
+)
+THREADS = Variable(
+    "TRIBUTARY_THREADS", integer_parser(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads"
+)
 
 VARIABLES: tuple[Variable[Any], ...] = (
     HOME,
@@ -240,7 +275,26 @@ VARIABLES: tuple[Variable[Any], ...] = (
 )
 
 
-def table() -> str:
+def settings_table() -> str:
     """The settings as README.md shows them; a test keeps the two equal."""
     rows = [f"| `{each.name}` | {each.shown_default or f'`{each.default}`'} | {each.meaning} |" for each in VARIABLES]
     return "\n".join(["| variable | default | meaning |", "| --- | --- | --- |", *rows])
+
+
+LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+ALL_INTERFACES = {"0.0.0.0", "::"}
+
+
+def default_allowed_hosts(host: str) -> list[str]:
+    """Listening everywhere means being called by any of this machine's names and addresses."""
+    return [*LOCAL_HOSTS, *(machine_names() if host in ALL_INTERFACES else [host] if host not in LOCAL_HOSTS else [])]
+
+
+def machine_names() -> list[str]:
+    name = socket.gethostname()
+    try:
+        addresses = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None)})
+    except OSError:
+        addresses = []
+    bracketed = [f"[{address}]" if ":" in address else address for address in addresses]
+    return list(dict.fromkeys([name, socket.getfqdn(), *bracketed]))

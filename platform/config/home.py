@@ -50,7 +50,7 @@ class Home:
         path = self.path / "secrets" / name
         if not path.exists():
             self.make()
-            draft = draft_beside(path, secrets.token_hex(size))
+            draft = write_draft(path, secrets.token_hex(size))
             with contextlib.suppress(FileExistsError):
                 os.link(draft, path)
             draft.unlink()
@@ -59,10 +59,10 @@ class Home:
 
 def write_private(path: Path, text: str) -> None:
     """Written whole or not at all, and never readable by others, not even for a moment."""
-    draft_beside(path, text).replace(path)
+    write_draft(path, text).replace(path)
 
 
-def draft_beside(path: Path, text: str) -> Path:
+def write_draft(path: Path, text: str) -> Path:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)

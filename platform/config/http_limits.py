@@ -1,4 +1,4 @@
-"""What the web server refuses before any page sees it, and what every answer tells a browser to refuse."""
+"""What the web server refuses before any page sees it, and what every response tells a browser to refuse."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-MOST = 20_000_000
-UPLOAD = "/data-sets/npz/upload"
-AROUND_A_FILE = 1_000_000
+MOST_BODY_BYTES = 20_000_000
+UPLOAD_PATH = "/data-sets/npz/upload"
+UPLOAD_OVERHEAD_BYTES = 1_000_000
 
 
 class BodyLimit:
@@ -29,49 +29,51 @@ class BodyLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.application(scope, receive, send)
-        counted = Counted(receive, self.upload + AROUND_A_FILE if scope["path"] == UPLOAD else MOST)
-        if announced(scope) > counted.limit:
-            return await refuse(counted.limit, send)
-        await self.application(scope, counted, send)
-        if counted.exceeded:
-            await refuse(counted.limit, send)
+        body = CountedReceive(
+            receive, self.upload + UPLOAD_OVERHEAD_BYTES if scope["path"] == UPLOAD_PATH else MOST_BODY_BYTES
+        )
+        if announced_length(scope) > body.limit:
+            return await send_too_large(body.limit, send)
+        await self.application(scope, body, send)
+        if body.exceeded:
+            await send_too_large(body.limit, send)
         return None
 
 
-class Counted:
+class CountedReceive:
     """What comes in, up to the limit; beyond it the sender counts as gone, and nothing was answered yet."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
         self.receive, self.limit = receive, limit
-        self.taken = 0
+        self.received = 0
 
     @property
     def exceeded(self) -> bool:
-        return self.taken > self.limit
+        return self.received > self.limit
 
     async def __call__(self) -> Message:
         message = await self.receive()
-        self.taken += len(message.get("body", b""))
+        self.received += len(message.get("body", b""))
         return {"type": "http.disconnect"} if self.exceeded else message
 
 
-def announced(scope: Scope) -> int:
+def announced_length(scope: Scope) -> int:
     lengths = [value for name, value in scope["headers"] if name == b"content-length"]
     return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
 
 
-def too_large(limit: int) -> dict[str, Any]:
+def too_large_error(limit: int) -> dict[str, Any]:
     detail = f"This is larger than the {limit / 1e6:,.1f} MB that are taken here. Nothing was changed."
     return {"detail": detail, "errors": [{"path": "", "message": detail}]}
 
 
-async def refuse(limit: int, send: Send) -> None:
+async def send_too_large(limit: int, send: Send) -> None:
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(too_large(limit)).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(too_large_error(limit)).encode()})
 
 
-POLICY = "; ".join(
+CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'self'",
         "script-src 'self'",
@@ -84,28 +86,28 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-FEATURES = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
-Answer = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
 
 
-class HeadersMiddleware:
+class SecurityHeadersMiddleware:
     sync_capable = async_capable = True
 
-    def __init__(self, get_response: Answer) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
         if iscoroutinefunction(get_response):
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        answer = self.get_response(request)
-        return with_headers(answer) if isinstance(answer, HttpResponseBase) else self.later(answer)
+        response = self.get_response(request)
+        return add_security_headers(response) if isinstance(response, HttpResponseBase) else self.later(response)
 
-    async def later(self, answer: Awaitable[HttpResponseBase]) -> HttpResponseBase:
-        return with_headers(await answer)
+    async def later(self, response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
+        return add_security_headers(await response)
 
 
-def with_headers(answer: HttpResponseBase) -> HttpResponseBase:
-    answer.headers.setdefault("Content-Security-Policy", POLICY)
-    answer.headers.setdefault("Permissions-Policy", FEATURES)
-    return answer
+def add_security_headers(response: HttpResponseBase) -> HttpResponseBase:
+    response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+    response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+    return response

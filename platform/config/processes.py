@@ -14,7 +14,7 @@ from config.env import ROOT
 
 
 @dataclass(frozen=True)
-class Slot:
+class WorkerSlot:
     """One worker process: it takes one run at a time, on its CPU threads or its GPU."""
 
     number: int
@@ -32,18 +32,18 @@ class Slot:
         return {"TRIBUTARY_DEVICE": self.device, "TRIBUTARY_THREADS": str(self.threads)}
 
 
-def slots(workers: int | None, cores: int, gpus: int, label: str = "worker") -> list[Slot]:
+def worker_slots(workers: int | None, cores: int, gpus: int, label: str = "worker") -> list[WorkerSlot]:
     """One per GPU where there are GPUs, otherwise one per core; the cores are shared out among them.
 
     No GPU is given to two: workers beyond the GPUs compute on the CPU.
     """
     count = workers if workers is not None else gpus or max(1, cores)
     threads = max(1, cores // max(1, count))
-    fast = [Slot(place + 1, "gpu,cpu", f"cuda:{place}", threads, label) for place in range(min(count, gpus))]
-    return [*fast, *(Slot(place + 1, "cpu", "cpu", threads, label) for place in range(len(fast), count))]
+    fast = [WorkerSlot(place + 1, "gpu,cpu", f"cuda:{place}", threads, label) for place in range(min(count, gpus))]
+    return [*fast, *(WorkerSlot(place + 1, "cpu", "cpu", threads, label) for place in range(len(fast), count))]
 
 
-def environment(**extra: str) -> dict[str, str]:
+def child_environment(**extra: str) -> dict[str, str]:
     """This process's environment, with the project importable in every descendant."""
     folders = [str(ROOT), str(ROOT / "platform")]
     known = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and each not in folders]
@@ -52,15 +52,15 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 # Event streams never end by themselves: after two seconds they are cut, and browsers reconnect.
-UVICORN = ["--no-access-log", "--no-server-header", "--timeout-graceful-shutdown", "2"]
+UVICORN_FLAGS = ["--no-access-log", "--no-server-header", "--timeout-graceful-shutdown", "2"]
 
 
 def web_command(host: str, port: int) -> list[str]:
     flags = ["--host", host, "--port", str(port), "--lifespan", "off", "--log-level", "warning"]
-    return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, *UVICORN]
+    return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, *UVICORN_FLAGS]
 
 
-def worker_command(slot: Slot) -> list[str]:
+def worker_command(slot: WorkerSlot) -> list[str]:
     quick = ["--without-mingle", "--without-gossip", "--without-heartbeat"]
     name = f"{slot.name}@{socket.gethostname()}"
     flags = ["--pool", "solo", "--concurrency", "1", "--queues", slot.queue, "--hostname", name, "--loglevel", "INFO"]

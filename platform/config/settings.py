@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from config import env
-from config.database import databases
+from config.database import databases_setting
+from config.env import default_allowed_hosts
 from config.home import Home
-from config.hosts import allowed_hosts
 from config.services.state import running_url
 
 ROOT = env.ROOT
@@ -13,12 +13,12 @@ HOME = Home(env.HOME.read())
 DEBUG = env.DEBUG.read()
 SECRET_KEY = env.SECRET_KEY.read() or HOME.secret("secret-key")
 HOST, PORT = env.HOST.read(), env.PORT.read()
-ALLOWED_HOSTS = env.ALLOWED_HOSTS.read() or allowed_hosts(HOST)
+ALLOWED_HOSTS = env.ALLOWED_HOSTS.read() or default_allowed_hosts(HOST)
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS.read()
 
 DATABASE_URL = env.DATABASE_URL.read() or running_url(HOME, "postgres")
 REDIS_URL = env.REDIS_URL.read() or running_url(HOME, "redis")
-DATABASES = databases(DATABASE_URL)
+DATABASES = databases_setting(DATABASE_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
@@ -35,7 +35,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "config.http_limits.HeadersMiddleware",
+    "config.http_limits.SecurityHeadersMiddleware",
     "config.static.StaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -48,7 +48,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
-TAGGED = ("compare", "datasets", "presets", "queue", "results")
+FEATURES_WITH_TAGS = ("compare", "datasets", "presets", "queue", "results")
 """Features with template tags of their own."""
 TEMPLATES = [
     {
@@ -63,7 +63,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 "tributary": "experiments.web.template_tags",
-                **{name: f"experiments.{name}.template_tags" for name in TAGGED},
+                **{name: f"experiments.{name}.template_tags" for name in FEATURES_WITH_TAGS},
             },
         },
     }

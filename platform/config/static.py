@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
-SMALL = 1_000
+SMALLEST_COMPRESSED = 1_000
 COMPRESSIBLE = ("text/", "application/json", "image/svg+xml")
 
 
@@ -23,24 +23,29 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # the packa
         streamed = WhiteNoiseMiddleware.serve(static_file, request)
         content = b"".join(streamed.streaming_content) if streamed.streaming else streamed.content
         streamed.close()
-        answer = HttpResponse(content, status=streamed.status_code, headers=dict(streamed.headers))
-        return compress(answer) if may_compress(request, answer) else answer
+        response = HttpResponse(content, status=streamed.status_code, headers=dict(streamed.headers))
+        return compress_response(response) if may_compress(request, response) else response
 
 
-def may_compress(request: HttpRequest, answer: HttpResponse) -> bool:
-    kind = answer.headers.get("Content-Type", "")
+def may_compress(request: HttpRequest, response: HttpResponse) -> bool:
+    kind = response.headers.get("Content-Type", "")
     accepted = "gzip" in request.headers.get("Accept-Encoding", "")
-    return accepted and answer.status_code == 200 and len(answer.content) > SMALL and kind.startswith(COMPRESSIBLE)
+    return (
+        accepted
+        and response.status_code == 200
+        and len(response.content) > SMALLEST_COMPRESSED
+        and kind.startswith(COMPRESSIBLE)
+    )
 
 
-def compress(answer: HttpResponse) -> HttpResponse:
-    answer.content = zipped(answer.content)
-    answer.headers["Content-Encoding"] = "gzip"
-    answer.headers["Content-Length"] = str(len(answer.content))
-    answer.headers["Vary"] = "Accept-Encoding"
-    return answer
+def compress_response(response: HttpResponse) -> HttpResponse:
+    response.content = gzip_content(response.content)
+    response.headers["Content-Encoding"] = "gzip"
+    response.headers["Content-Length"] = str(len(response.content))
+    response.headers["Vary"] = "Accept-Encoding"
+    return response
 
 
 @lru_cache(maxsize=64)
-def zipped(content: bytes) -> bytes:
+def gzip_content(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)

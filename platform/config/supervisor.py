@@ -19,13 +19,13 @@ import psutil
 from config.home import Home
 from config.services.account import ServiceError
 from config.services.server import Command, last_line, spawn
-from config.services.state import note, read_state, record_of, write_state
+from config.services.state import process_record, read_state, record_process, write_state
 
 READY_SECONDS = 90.0
-CAP_EVERY = 10.0
+CAP_SECONDS = 10.0
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """A terminal that went away must not keep the platform from stopping in order."""
     try:
         sys.stdout.write(f"{line}\n")
@@ -47,11 +47,11 @@ class Supervisor:
     stopping: bool = False
     impatient: bool = False
 
-    def listen(self) -> None:
+    def handle_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self.hear)
+            signal.signal(number, self.on_signal)
 
-    def hear(self, _number: int, _frame: FrameType | None) -> None:
+    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """The first signal stops in order, a second one at once."""
         if self.stopping:
             self.impatient = True
@@ -66,7 +66,7 @@ class Supervisor:
     def launch(self, child: Child) -> None:
         child.launch()
         if self.home and child.process is not None and child.running:
-            note(self.home, child.name, record_of(child.process.pid, child.url))
+            record_process(self.home, child.name, process_record(child.process.pid, child.url))
 
     def wait_until_ready(self, *names: str) -> None:
         chosen = [child for child in self.children if child.name in names]
@@ -74,7 +74,7 @@ class Supervisor:
         while not all(child.ready() for child in chosen):
             for child in chosen:
                 if not child.running or time.monotonic() > deadline:
-                    raise ServiceError(child.trouble(f"did not start: {last_line(child.log)}"))
+                    raise ServiceError(child.problem_text(f"did not start: {last_line(child.log)}"))
             time.sleep(0.2)
 
     def watch(self) -> None:
@@ -82,25 +82,25 @@ class Supervisor:
         capped = time.monotonic()
         while True:
             for child in self.children:
-                self.look_after(child)
-            if self.home and time.monotonic() - capped > CAP_EVERY:
+                self.restart_if_ended(child)
+            if self.home and time.monotonic() - capped > CAP_SECONDS:
                 cap_logs(self.home.logs)
                 capped = time.monotonic()
             time.sleep(0.2)
 
-    def look_after(self, child: Child) -> None:
+    def restart_if_ended(self, child: Child) -> None:
         if child.running:
             return
         if child.process is not None:
             code, pause = child.exit_code, child.plan_restart()
-            say(child.trouble(f"ended by itself (code {code}) and starts again in {pause:.0f} s"))
-            end_group(child)
+            print_line(child.problem_text(f"ended by itself (code {code}) and starts again in {pause:.0f} s"))
+            kill_group(child)
             child.process = None
         elif time.monotonic() >= child.next_start:
             try:
                 self.launch(child)
             except (ServiceError, OSError) as error:
-                say(f"{error} Trying again in {child.plan_restart():.0f} s.")
+                print_line(f"{error} Trying again in {child.plan_restart():.0f} s.")
 
     def stop(self) -> None:
         """Web, workers and scheduler first, then Redis, and PostgreSQL when nobody writes any more."""
@@ -113,7 +113,7 @@ class Supervisor:
             write_state(self.home, {})
 
 
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
 
 
@@ -125,8 +125,8 @@ class Child:
     start: Callable[[], subprocess.Popen[bytes]]
     log: Path | None
     ready: Callable[[], bool] = lambda: True
-    farewell: signal.Signals = signal.SIGTERM
-    grace: float = 10.0
+    stop_signal: signal.Signals = signal.SIGTERM
+    grace_seconds: float = 10.0
     url: str = ""
     process: subprocess.Popen[bytes] | None = None
     failures: int = 0
@@ -145,7 +145,7 @@ class Child:
     def exit_code(self) -> int | None:
         return None if self.process is None else self.process.poll()
 
-    def trouble(self, what: str) -> str:
+    def problem_text(self, what: str) -> str:
         place = f" Its log is {self.log}." if self.log else ""
         return f"{self.name} {what}.{place}"
 
@@ -153,36 +153,36 @@ class Child:
         """Seconds until the next try: 1, 2, 4, ... 30; one that had run steadily starts over at 1."""
         steady = time.monotonic() - self.started > STEADY_SECONDS
         self.failures = 1 if steady else self.failures + 1
-        pause = min(LONGEST_PAUSE, 2.0 ** (self.failures - 1))
+        pause = min(LONGEST_PAUSE_SECONDS, 2.0 ** (self.failures - 1))
         self.next_start = time.monotonic() + pause
         return pause
 
     def ask_to_stop(self) -> None:
         if self.running and self.process is not None:
-            self.process.send_signal(self.farewell)
+            self.process.send_signal(self.stop_signal)
 
 
-def process_child(name: str, command: Command, ready: Callable[[], bool], grace: float = 10.0) -> Child:
-    return Child(name, lambda: spawn(command), command.log, ready, grace=grace)
+def process_child(name: str, command: Command, ready: Callable[[], bool], grace_seconds: float = 10.0) -> Child:
+    return Child(name, lambda: spawn(command), command.log, ready, grace_seconds=grace_seconds)
 
 
 def stop_together(children: list[Child], patient: Callable[[], bool] = lambda: True) -> None:
     """Asks all, waits for each as long as its grace allows, then ends what is left, descendants included."""
-    family = [process for child in children for process in descendants(child)]
-    asked = time.monotonic()
+    family = [process for child in children for process in child_descendants(child)]
+    begin = time.monotonic()
     for child in children:
         child.ask_to_stop()
-    while patient() and any(child.running and time.monotonic() - asked < child.grace for child in children):
+    while patient() and any(child.running and time.monotonic() - begin < child.grace_seconds for child in children):
         time.sleep(0.02)
     for child in children:
-        end_group(child)
+        kill_group(child)
     for process in family:
         with contextlib.suppress(psutil.Error):
             process.kill()
     psutil.wait_procs(family, timeout=5)
 
 
-def descendants(child: Child) -> list[psutil.Process]:
+def child_descendants(child: Child) -> list[psutil.Process]:
     """Named before the parent goes: orphans cannot be told from strangers."""
     try:
         return psutil.Process(child.process.pid).children(recursive=True) if child.process else []
@@ -190,7 +190,7 @@ def descendants(child: Child) -> list[psutil.Process]:
         return []
 
 
-def end_group(child: Child) -> None:
+def kill_group(child: Child) -> None:
     """Each child leads a group of its own, which may outlive it."""
     if child.process is not None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -198,37 +198,37 @@ def end_group(child: Child) -> None:
         child.process.wait()
 
 
-PATIENCE = 15.0
+LEFTOVER_SECONDS = 15.0
 
 
 def clear_leftovers(home: Home) -> int:
     """Ends every recorded process that still lives, by its pid and start time; call with the home's lock held."""
-    found = [(name, record.process()) for name, record in read_state(home).items()]
-    alive = [(name, process) for name, process in found if process is not None]
-    family = [child for _, process in alive for child in children_of(process)]
+    recorded = [(name, record.process()) for name, record in read_state(home).items()]
+    alive = [(name, process) for name, process in recorded if process is not None]
+    family = [child for _, process in alive for child in process_descendants(process)]
     for name, process in alive:
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGINT if name == "postgres" else signal.SIGTERM)
-    _, stubborn = psutil.wait_procs([process for _, process in alive], timeout=PATIENCE)
+    _, stubborn = psutil.wait_procs([process for _, process in alive], timeout=LEFTOVER_SECONDS)
     for process in [*stubborn, *family]:
         with contextlib.suppress(psutil.Error):
             process.kill()
-    psutil.wait_procs([*stubborn, *family], timeout=PATIENCE)
+    psutil.wait_procs([*stubborn, *family], timeout=LEFTOVER_SECONDS)
     write_state(home, {})
     return len(alive)
 
 
-def children_of(process: psutil.Process) -> list[psutil.Process]:
+def process_descendants(process: psutil.Process) -> list[psutil.Process]:
     try:
         return process.children(recursive=True)
     except psutil.Error:
         return []
 
 
-LARGEST = 10_000_000
+LARGEST_LOG_BYTES = 10_000_000
 
 
-def cap_logs(folder: Path, largest: int = LARGEST) -> None:
+def cap_logs(folder: Path, largest: int = LARGEST_LOG_BYTES) -> None:
     """Copies and empties instead of renaming: the writers hold these files open, in append mode."""
     for log in folder.glob("*.log"):
         if log.stat().st_size > largest:

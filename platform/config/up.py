@@ -23,27 +23,27 @@ from config import env
 from config.env import ROOT
 from config.home import Home, write_private
 from config.processes import (
-    Slot,
+    WorkerSlot,
+    child_environment,
     core_count,
-    environment,
     gpu_count,
     prepare_command,
     scheduler_command,
-    slots,
     web_command,
     worker_command,
+    worker_slots,
 )
 from config.services.postgres import Postgres
 from config.services.redis import Redis
 from config.services.server import Command
-from config.supervisor import Child, StopSignal, Supervisor, clear_leftovers, process_child, say
+from config.supervisor import Child, StopSignal, Supervisor, clear_leftovers, print_line, process_child
 from workers.errors import SpecError, TributaryError
 
-WORKER_GRACE = 20.0
+WORKER_GRACE_SECONDS = 20.0
 
 
-def step(name: str, outcome: str) -> None:
-    say(f"  {name:<12} {outcome}")
+def print_step(name: str, outcome: str) -> None:
+    print_line(f"  {name:<12} {outcome}")
 
 
 @dataclass
@@ -55,131 +55,131 @@ class Platform:
 
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.home)
-        self.slots = slots(env.WORKERS.read(), core_count(), gpu_count())
+        self.slots = worker_slots(env.WORKERS.read(), core_count(), gpu_count())
 
     @property
     def address(self) -> str:
-        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(
             self.host, f"[{self.host}]" if ":" in self.host else self.host
         )
-        return f"http://{shown}:{self.port}"
+        return f"http://{host}:{self.port}"
 
     def run(self) -> None:
-        with lock(self.home):
+        with lock_home(self.home):
             check_port(self.host, self.port)
-            self.supervisor.listen()
+            self.supervisor.handle_signals()
             try:
                 self.start()
                 self.supervisor.watch()
             except StopSignal:
-                say("Stopping web server, workers, scheduler and services ...")
+                print_line("Stopping web server, workers, scheduler and services ...")
             finally:
                 self.supervisor.stop()
-            say("Stopped. All data are kept.")
+            print_line("Stopped. All data are kept.")
 
     def start(self) -> None:
-        say(f"Tributary starts. Its data are in {self.home.path}")
+        print_line(f"Tributary starts. Its data are in {self.home.path}")
         if cleared := clear_leftovers(self.home):
-            step("Clean-up", f"{cleared} processes of an interrupted start ended")
+            print_step("Clean-up", f"{cleared} processes of an interrupted start ended")
         self.start_postgres()
         self.start_redis()
         tour = self.prepare()
         self.start_processes()
-        self.greet(tour)
+        self.print_welcome(tour)
 
     def start_postgres(self) -> None:
         if url := env.DATABASE_URL.read():
             check_database(url)
-            return self.use("DATABASE_URL", url, "PostgreSQL", "the one in DATABASE_URL")
+            return self.use_service("DATABASE_URL", url, "PostgreSQL", "the one in DATABASE_URL")
         server = Postgres(home=self.home)
         server.choose_port()
-        child = Child("postgres", server.start, server.log, farewell=signal.SIGINT, grace=60, url=server.url)
+        child = Child("postgres", server.start, server.log, stop_signal=signal.SIGINT, grace_seconds=60, url=server.url)
         self.supervisor.add(child)
-        return self.use("DATABASE_URL", server.url, "PostgreSQL", "ready")
+        return self.use_service("DATABASE_URL", server.url, "PostgreSQL", "ready")
 
     def start_redis(self) -> None:
         if url := env.REDIS_URL.read():
             check_redis(url)
-            return self.use("REDIS_URL", url, "Redis", "the one in REDIS_URL")
+            return self.use_service("REDIS_URL", url, "Redis", "the one in REDIS_URL")
         server = Redis(home=self.home)
         server.choose_port()
         self.supervisor.add(Child("redis", server.start, server.log, url=server.url))
-        return self.use("REDIS_URL", server.url, "Redis", "ready")
+        return self.use_service("REDIS_URL", server.url, "Redis", "ready")
 
-    def use(self, variable: str, url: str, name: str, outcome: str) -> None:
+    def use_service(self, variable: str, url: str, name: str, outcome: str) -> None:
         self.urls[variable] = url
-        step(name, outcome)
+        print_step(name, outcome)
 
     def environment(self, **extra: str) -> dict[str, str]:
-        return environment(TRIBUTARY_HOME=str(self.home.path), **self.urls, **extra)
+        return child_environment(TRIBUTARY_HOME=str(self.home.path), **self.urls, **extra)
 
     def prepare(self) -> bool:
         """Migrates, makes the admin and queues the tour, in a process of its own: this one never opens a connection.
 
         The password is told at once: whatever happens next, it exists now and is stored nowhere.
         """
-        done = subprocess.run(prepare_command(), env=self.environment(), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise StartError(self.why_unprepared(done.stdout + done.stderr))
-        report: Report = json.loads(done.stdout.splitlines()[-1])
-        step("Database", "up to date")
+        process = subprocess.run(prepare_command(), env=self.environment(), capture_output=True, text=True, check=False)
+        if process.returncode != 0:
+            raise StartError(self.preparation_problem(process.stdout + process.stderr))
+        report: PreparationReport = json.loads(process.stdout.splitlines()[-1])
+        print_step("Database", "up to date")
         if report["password"]:
-            step("Admin", f"log in as admin with the password {report['password']}  (shown this once; keep it)")
+            print_step("Admin", f"log in as admin with the password {report['password']}  (shown this once; keep it)")
         return bool(report["tour"])
 
-    def why_unprepared(self, output: str) -> str:
+    def preparation_problem(self, output: str) -> str:
         write_private(self.home.logs / "prepare.log", output)
         if "Traceback" not in output:
             return output.strip()
         return f"The database could not be prepared: {output.splitlines()[-1]} See {self.home.logs / 'prepare.log'}."
 
     def start_processes(self) -> None:
-        own = [self.web(), *(self.worker(slot) for slot in self.slots), self.scheduler()]
-        for child in own:
+        children = [self.make_web(), *(self.make_worker(slot) for slot in self.slots), self.make_scheduler()]
+        for child in children:
             self.supervisor.add(child)
         self.supervisor.wait_until_ready("web")
-        step("Web server", "ready")
-        self.supervisor.wait_until_ready(*(child.name for child in own))
-        step("Workers", describe(self.slots))
-        step("Scheduler", "ready")
+        print_step("Web server", "ready")
+        self.supervisor.wait_until_ready(*(child.name for child in children))
+        print_step("Workers", describe_workers(self.slots))
+        print_step("Scheduler", "ready")
 
-    def web(self) -> Child:
+    def make_web(self) -> Child:
         command = Command(web_command(self.host, self.port), self.home.logs / "web.log", self.environment())
-        return process_child("web", command, lambda: answers(self.address), grace=8)
+        return process_child("web", command, lambda: web_answers(self.address), grace_seconds=8)
 
-    def worker(self, slot: Slot) -> Child:
+    def make_worker(self, slot: WorkerSlot) -> Child:
         log = self.home.logs / f"{slot.name}.log"
         command = Command(worker_command(slot), log, self.environment(**slot.environment))
         before = log.stat().st_size if log.exists() else 0
-        return process_child(slot.name, command, lambda: b" ready." in log.read_bytes()[before:], WORKER_GRACE)
+        return process_child(slot.name, command, lambda: b" ready." in log.read_bytes()[before:], WORKER_GRACE_SECONDS)
 
-    def scheduler(self) -> Child:
+    def make_scheduler(self) -> Child:
         command = Command(scheduler_command(), self.home.logs / "scheduler.log", self.environment())
         return process_child("scheduler", command, lambda: True)
 
-    def greet(self, tour: bool) -> None:
-        say("")
-        step("Open", self.address)
+    def print_welcome(self, tour: bool) -> None:
+        print_line("")
+        print_step("Open", self.address)
         if tour:
-            step("Tour", "a small study is queued: watch its curves grow")
-        step("Logs", str(self.home.logs))
-        step("Stop", "Ctrl-C")
+            print_step("Tour", "a small study is queued: watch its curves grow")
+        print_step("Logs", str(self.home.logs))
+        print_step("Stop", "Ctrl-C")
 
 
-def describe(found: list[Slot]) -> str:
-    if not found:
+def describe_workers(slots: list[WorkerSlot]) -> str:
+    if not slots:
         return "none (WORKERS=0): runs stay queued"
-    fast = sum(slot.device != "cpu" for slot in found)
-    device = {0: "on CPU", len(found): "on GPU"}.get(fast, f"{fast} on GPU and {len(found) - fast} on CPU")
-    threads = f"{found[0].threads} thread{'s' if found[0].threads > 1 else ''} each"
-    return f"{len(found)} ready, {device}, {threads}"
+    fast = sum(slot.device != "cpu" for slot in slots)
+    device = {0: "on CPU", len(slots): "on GPU"}.get(fast, f"{fast} on GPU and {len(slots) - fast} on CPU")
+    threads = f"{slots[0].threads} thread{'s' if slots[0].threads > 1 else ''} each"
+    return f"{len(slots)} ready, {device}, {threads}"
 
 
 class StartError(TributaryError):
     """Something in this machine's or the person's settings keeps the platform from starting."""
 
 
-def lock(home: Home) -> IO[str]:
+def lock_home(home: Home) -> IO[str]:
     """Held open as long as the platform runs on this home; the kernel frees it even after kill -9."""
     home.make()
     file = home.lock.open("a+")
@@ -237,14 +237,14 @@ def check_redis(url: str) -> None:
         ) from None
 
 
-class Report(TypedDict):
+class PreparationReport(TypedDict):
     """`password` only if it was made just now and the person does not know it yet."""
 
     password: str | None
     tour: bool
 
 
-def prepare() -> Report:
+def prepare_database() -> PreparationReport:
     from experiments.access.services.people import ensure_admin
     from experiments.studies.services.tour import ensure_tour
 
@@ -259,27 +259,27 @@ def prepare() -> Report:
 
 
 # A proxy for the outside world must not be asked for this machine's own addresses.
-DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+DIRECT_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def answers(address: str) -> bool:
+def web_answers(address: str) -> bool:
     try:
-        with DIRECT.open(f"{address}/healthz", timeout=5) as reply:
+        with DIRECT_OPENER.open(f"{address}/healthz", timeout=5) as reply:
             return bool(reply.status == 200)
     except OSError:
         return False
 
 
-def run_alone(home: Home, *arguments: str) -> int:
+def run_with_postgres(home: Home, *arguments: str) -> int:
     """Runs `manage.py arguments` beside an embedded PostgreSQL that lives only as long; returns its exit code."""
-    with lock(home):
+    with lock_home(home):
         clear_leftovers(home)
         server = Postgres(home=home)
         server.start()
         try:
-            around = environment(TRIBUTARY_HOME=str(home.path), DATABASE_URL=server.url)
+            environ = child_environment(TRIBUTARY_HOME=str(home.path), DATABASE_URL=server.url)
             return subprocess.run(
-                [sys.executable, str(ROOT / "manage.py"), *arguments], env=around, check=False
+                [sys.executable, str(ROOT / "manage.py"), *arguments], env=environ, check=False
             ).returncode
         finally:
             server.stop()

@@ -7,23 +7,21 @@ import socket
 from django.conf import settings
 
 from config import env
-from config.processes import core_count, environment, gpu_count, slots, worker_command
+from config.processes import child_environment, core_count, gpu_count, worker_command, worker_slots
 from config.services.server import Command
 from config.supervisor import StopSignal, Supervisor, process_child
-from config.up import StartError, check_database, check_redis
-
-GRACE = 20.0
+from config.up import WORKER_GRACE_SECONDS, StartError, check_database, check_redis
 
 
-def run(label: str) -> None:
+def run_workers(label: str) -> None:
     """Writes to this process's own output, keeps no state, and gives the runs back when asked to stop."""
-    check_addresses()
+    check_platform_addresses()
     supervisor = Supervisor(None)
-    supervisor.listen()
+    supervisor.handle_signals()
     try:
-        for slot in slots(env.WORKERS.read(), core_count(), gpu_count(), label):
-            command = Command(worker_command(slot), environment=environment(**slot.environment))
-            supervisor.add(process_child(slot.name, command, lambda: True, GRACE))
+        for slot in worker_slots(env.WORKERS.read(), core_count(), gpu_count(), label):
+            command = Command(worker_command(slot), environment=child_environment(**slot.environment))
+            supervisor.add(process_child(slot.name, command, lambda: True, WORKER_GRACE_SECONDS))
         supervisor.watch()
     except StopSignal:
         pass
@@ -31,7 +29,7 @@ def run(label: str) -> None:
         supervisor.stop()
 
 
-def check_addresses() -> None:
+def check_platform_addresses() -> None:
     if not settings.DATABASE_URL or not settings.REDIS_URL:
         raise StartError(
             "Workers need the platform's DATABASE_URL and REDIS_URL: set both, or start it all with `make up`."
@@ -40,7 +38,7 @@ def check_addresses() -> None:
     check_redis(settings.REDIS_URL)
 
 
-def alive() -> bool:
-    from experiments.queue.selectors.workers import living
+def has_living_workers() -> bool:
+    from experiments.queue.selectors.workers import living_workers
 
-    return living().filter(host=socket.gethostname()).exists()
+    return living_workers().filter(host=socket.gethostname()).exists()

@@ -1,13 +1,4 @@
-// Copies what a button names. Browsers allow it on https and localhost only: elsewhere the text is selected for the person.
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (!button) return;
-  const place = document.querySelector(button.dataset.copy);
-  getSelection().selectAllChildren(place);
-  try {
-    await navigator.clipboard.writeText(place.textContent);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Selected: press Ctrl+C";
-  }
-});
+// A person's own page: a new token's secret is selected and copied, and the button goes on saying so.
+import { startCopyButtons } from "./clipboard.js";
+
+startCopyButtons({ selects: true });

@@ -2,19 +2,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.export import MARKS, PAGE, missed, table
+from benchmarks.export.__main__ import PAGE
+from benchmarks.export.report import MARKS, export_table, missed_floors
 
 MACHINE = {"cpu": "Some CPU", "cores": 2, "memory_gb": 16, "system": "Linux x86_64", "python": "3.11.7"}
 
 
 def results(csv: float, parquet: float, peak: float) -> dict[str, Any]:
     formats = {"csv": {"seconds": csv, "bytes": 120e6}, "parquet": {"seconds": parquet, "bytes": 8.2e6}}
-    found = {"rows": 1_000_000, "runs": 1_000, "idle_bytes": 115e6, "peak_bytes": peak}
-    return {"machine": MACHINE, "formats": formats, **found}
+    totals = {"rows": 1_000_000, "runs": 1_000, "idle_bytes": 115e6, "peak_bytes": peak}
+    return {"machine": MACHINE, "formats": formats, **totals}
 
 
 def test_the_table_tells_speed_floor_and_size() -> None:
-    lines = table(results(csv=2.0, parquet=0.5, peak=210e6)).splitlines()
+    lines = export_table(results(csv=2.0, parquet=0.5, peak=210e6)).splitlines()
     assert "| csv | **500,000** | 200,000 | 120.0 MB |" in lines
     assert "| parquet | **2,000,000** | 1,000,000 | 8.2 MB |" in lines
     assert lines[-1] == (
@@ -24,8 +25,8 @@ def test_the_table_tells_speed_floor_and_size() -> None:
 
 
 def test_what_is_missed_is_named() -> None:
-    assert list(missed(results(csv=2.0, parquet=0.5, peak=210e6))) == []
-    assert list(missed(results(csv=10.0, parquet=2.0, peak=300e6))) == [
+    assert list(missed_floors(results(csv=2.0, parquet=0.5, peak=210e6))) == []
+    assert list(missed_floors(results(csv=10.0, parquet=2.0, peak=300e6))) == [
         "csv: 100,000 rows a second, the floor is 200,000",
         "parquet: 500,000 rows a second, the floor is 1,000,000",
         "memory: 300 MB",

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.reproduction.__main__ import PAGE, stored, written
-from benchmarks.reproduction.report import FOLDER, marks, pictures, section
-from benchmarks.reproduction.svg import Frame, picture, ticks
+from benchmarks.reproduction.__main__ import PAGE, read_results, results_text
+from benchmarks.reproduction.report import FOLDER, chart_files, preset_marks, preset_section
+from benchmarks.reproduction.svg import Frame, draw_chart, round_ticks
 
-TOLD: dict[str, Any] = {
+RESULTS: dict[str, Any] = {
     "study": "A study",
     "cut": "Half of it.",
     "states": {"done": 3, "queued": 1},
@@ -39,7 +39,7 @@ TOLD: dict[str, Any] = {
 
 
 def test_a_section_says_what_is_done_what_was_found_and_what_is_missing() -> None:
-    text = section("some", TOLD)
+    text = preset_section("some", RESULTS)
 
     assert text.startswith(
         "*A study.* Half of it. 4 runs: **3 of 4 runs are done; the others are missing below**.\n\n"
@@ -54,17 +54,17 @@ def test_a_section_says_what_is_done_what_was_found_and_what_is_missing() -> Non
 
 def test_long_tables_are_folded() -> None:
     rows = [[[str(place)], [["1", ""]]] for place in range(25)]
-    text = section("some", {**TOLD, "tables": [{**TOLD["tables"][0], "rows": rows}]})
+    text = preset_section("some", {**RESULTS, "tables": [{**RESULTS["tables"][0], "rows": rows}]})
     assert "<details><summary>Accuracy</summary>" in text
 
 
 def test_a_picture_has_a_line_a_band_and_a_legend() -> None:
-    drawn = picture(TOLD["charts"][0])
+    svg = draw_chart(RESULTS["charts"][0])
 
-    assert drawn.count('stroke-width="2"') == 2  # the line, and its swatch in the legend
-    assert drawn.count('fill-opacity="0.15"') == 1
-    assert "a &lt; b" in drawn
-    assert drawn == picture(TOLD["charts"][0])
+    assert svg.count('stroke-width="2"') == 2  # the line, and its swatch in the legend
+    assert svg.count('fill-opacity="0.15"') == 1
+    assert "a &lt; b" in svg
+    assert svg == draw_chart(RESULTS["charts"][0])
 
 
 def test_values_lie_where_the_axes_say() -> None:
@@ -78,20 +78,20 @@ def test_values_lie_where_the_axes_say() -> None:
     [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (91.3, 95.8, [92, 93, 94, 95]), (0, 61, [0, 20, 40, 60])],
 )
 def test_ticks_are_round_numbers(low: float, high: float, expected: list[float]) -> None:
-    assert ticks(low, high) == expected
+    assert round_ticks(low, high) == expected
 
 
 def test_results_are_stored_a_line_for_each_part() -> None:
-    assert written({"study": "é", "states": {"done": 1}}) == '{\n"study": "é",\n"states": {"done": 1}\n}\n'
+    assert results_text({"study": "é", "states": {"done": 1}}) == '{\n"study": "é",\n"states": {"done": 1}\n}\n'
 
 
 def test_the_page_and_its_pictures_are_what_the_stored_results_say() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    results = stored()
+    results = read_results()
 
     assert list(results) == ["athena-fl-2023", "bozorgzad-2024", "iaisy-2024", "mazarakis-2023", "tagarakis-2023"]
     for preset, told in results.items():
-        start, end = marks(preset)
-        assert page.partition(start)[2].partition(end)[0] == f"\n{section(preset, told)}\n"
-        for name, drawn in pictures(preset, told).items():
-            assert (PAGE.parent / FOLDER / name).read_text(encoding="utf-8") == drawn
+        start, end = preset_marks(preset)
+        assert page.partition(start)[2].partition(end)[0] == f"\n{preset_section(preset, told)}\n"
+        for name, svg in chart_files(preset, told).items():
+            assert (PAGE.parent / FOLDER / name).read_text(encoding="utf-8") == svg

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from config.http_limits import MOST, UPLOAD, BodyLimit
+from config.http_limits import MOST_BODY_BYTES, UPLOAD_PATH, BodyLimit
 
 Message = dict[str, Any]
 
@@ -42,7 +42,7 @@ def answer(path: str, chunks: list[bytes], announced: int | None = None) -> tupl
 
 
 def test_what_is_announced_as_too_large_is_not_read() -> None:
-    status, told, seen = answer("/log-in", [b"x"], announced=MOST + 1)
+    status, told, seen = answer("/log-in", [b"x"], announced=MOST_BODY_BYTES + 1)
     assert (status, seen) == (413, 0)
     assert told["detail"] == "This is larger than the 20.0 MB that are taken here. Nothing was changed."
 
@@ -52,13 +52,13 @@ def test_what_never_ends_is_cut_at_the_limit() -> None:
     assert (status, seen) == (413, 18_000_000)
 
 
-@pytest.mark.parametrize(("path", "size"), [("/log-in", MOST), (UPLOAD, 31_000_000)])
+@pytest.mark.parametrize(("path", "size"), [("/log-in", MOST_BODY_BYTES), (UPLOAD_PATH, 31_000_000)])
 def test_what_is_not_too_large_passes_whole(path: str, size: int) -> None:
     assert answer(path, [b"x" * size], announced=size) == (200, {}, size)
 
 
 def test_an_upload_has_the_limit_of_files() -> None:
-    status, _, seen = answer(UPLOAD, [], announced=31_000_001)
+    status, _, seen = answer(UPLOAD_PATH, [], announced=31_000_001)
     assert (status, seen) == (413, 0)
 
 

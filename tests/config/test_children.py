@@ -7,7 +7,7 @@ import psutil
 import pytest
 from config.home import Home
 from config.services.server import Command, spawn
-from config.services.state import note, read_state, record_of
+from config.services.state import process_record, read_state, record_process
 from config.supervisor import Child, cap_logs, clear_leftovers, process_child, stop_together
 
 STUBBORN = (
@@ -25,13 +25,13 @@ def python(code, log):
     return Command([sys.executable, "-c", code], log)
 
 
-def said(log):
+def output_of(log):
     while not log.exists() or not log.read_text().endswith("\n"):
         time.sleep(0.02)
     return log.read_text()
 
 
-def gone(pid):
+def has_ended(pid):
     try:
         psutil.Process(pid).wait(10)
     except psutil.NoSuchProcess:
@@ -51,13 +51,13 @@ time.sleep(600)
         child = int(parent.stdout.readline())
         assert psutil.pid_exists(child)
         parent.kill()
-    assert gone(child)
+    assert has_ended(child)
 
 
 def test_what_ignores_a_polite_request_is_ended(tmp_path):
-    child = process_child("stubborn", python(STUBBORN, tmp_path / "log"), lambda: True, grace=0.2)
+    child = process_child("stubborn", python(STUBBORN, tmp_path / "log"), lambda: True, grace_seconds=0.2)
     child.launch()
-    said(tmp_path / "log")
+    output_of(tmp_path / "log")
     stop_together([child])
     assert child.exit_code == -signal.SIGKILL
 
@@ -65,9 +65,9 @@ def test_what_ignores_a_polite_request_is_ended(tmp_path):
 def test_descendants_in_sessions_of_their_own_are_ended_too(tmp_path):
     child = process_child("parent", python(PARENT, tmp_path / "log"), lambda: True)
     child.launch()
-    grandchild = int(said(tmp_path / "log"))
+    grandchild = int(output_of(tmp_path / "log"))
     stop_together([child])
-    assert gone(grandchild)
+    assert has_ended(grandchild)
 
 
 def test_the_pauses_before_a_restart_grow_up_to_half_a_minute(tmp_path):
@@ -94,9 +94,9 @@ def test_a_full_log_is_set_aside_and_goes_on(tmp_path):
 def test_leftovers_of_a_killed_supervisor_are_ended_by_number_and_start_time(tmp_path):
     home = Home(tmp_path).make()
     left, stranger = (spawn(python("import time; time.sleep(600)", tmp_path / "log")) for _ in range(2))
-    note(home, "web", record_of(left.pid))
-    old = record_of(stranger.pid)
-    note(home, "scheduler", type(old)(old.pid, old.started - 60))
+    record_process(home, "web", process_record(left.pid))
+    old = process_record(stranger.pid)
+    record_process(home, "scheduler", type(old)(old.pid, old.started - 60))
     try:
         assert clear_leftovers(home) == 1
         assert left.wait(10) is not None
@@ -111,4 +111,4 @@ def test_leftovers_of_a_killed_supervisor_are_ended_by_number_and_start_time(tmp
 def test_trouble_names_the_log_where_there_is_one(log, tmp_path):
     child = Child("web", lambda: None, tmp_path / log if log else None)
     expected = f"web ended. Its log is {tmp_path}/web.log." if log else "web ended."
-    assert child.trouble("ended") == expected
+    assert child.problem_text("ended") == expected

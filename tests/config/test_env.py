@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from config import env
-from config.env import ROOT, SettingError, table
+from config.env import ROOT, SettingError, settings_table
 
 
 def refusal(variable, value):
@@ -75,4 +75,4 @@ def test_a_relative_home_counts_from_the_project():
 
 def test_the_readme_lists_every_setting_as_the_code_has_it():
     readme = (ROOT / "README.md").read_text()
-    assert readme.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0] == table()
+    assert readme.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0] == settings_table()

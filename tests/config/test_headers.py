@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from config.env import ROOT
-from config.http_limits import POLICY
+from config.http_limits import CONTENT_SECURITY_POLICY
 from django.test import Client
 
 
@@ -12,15 +12,15 @@ from django.test import Client
 @pytest.mark.parametrize("path", ["/log-in", "/healthz", "/api/v1/studies", "/no-such-page", "/static/css/base.css"])
 def test_every_answer_tells_browsers_what_to_refuse(path):
     headers = Client().get(path).headers
-    assert headers["Content-Security-Policy"] == POLICY
+    assert headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Referrer-Policy"] == "same-origin"
 
 
 def test_no_script_may_be_inline_or_made_from_text():
-    scripts = next(part for part in POLICY.split("; ") if part.startswith("script-src"))
+    scripts = next(part for part in CONTENT_SECURITY_POLICY.split("; ") if part.startswith("script-src"))
     assert scripts == "script-src 'self'"
-    assert "frame-ancestors 'none'" in POLICY
+    assert "frame-ancestors 'none'" in CONTENT_SECURITY_POLICY
 
 
 def test_the_deployment_check_has_nothing_to_say_behind_tls():

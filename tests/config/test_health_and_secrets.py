@@ -24,7 +24,7 @@ import psycopg2
 import pytest
 from config.env import ROOT
 from config.home import Home
-from config.processes import environment, scheduler_command, web_command
+from config.processes import child_environment, scheduler_command, web_command
 from config.services.postgres import Postgres
 from config.services.redis import Redis
 from config.services.server import port_of, reserve_port
@@ -44,7 +44,7 @@ class WholePlatform(LivePlatform):
 
     @property
     def environment(self) -> dict[str, str]:
-        around = environment(
+        around = child_environment(
             TRIBUTARY_HOME=str(self.home.path), DATABASE_URL=self.postgres.url, REDIS_URL=self.redis.url
         )
         around.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)

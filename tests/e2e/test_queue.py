@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
 from experiments.models import RunState, Study, User, Worker
-from experiments.queue.selectors.workers import ALIVE
+from experiments.queue.selectors.workers import ALIVE_FOR
 from experiments.studies.services.changes import study_cancel
 from experiments.studies.services.launch import study_launch
 from tests.e2e.conftest import NewPage
@@ -102,7 +102,7 @@ def test_ticks_stay_when_a_note_above_them_comes_or_goes(page: Page, waiting: St
 
     def seen_without_workers() -> bool:
         """The real one beats every few seconds, perhaps just before the page is made."""
-        Worker.objects.update(heartbeat=Now() - ALIVE)
+        Worker.objects.update(heartbeat=Now() - ALIVE_FOR)
         page.goto("/queue")
         return note.is_visible()
 

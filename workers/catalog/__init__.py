@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
 from workers.catalog.component import Component, Dataset, Kind, Model, Optimizer, Partition, Strategy
-from workers.catalog.declaration import declared_in, made
-from workers.catalog.plugins import PluginProblem, failing, plugin_components
-
-FOLDERS: dict[Kind, str] = {
-    "dataset": "workers.datasets",
-    "model": "workers.models",
-    "partition": "workers.partitions",
-    "strategy": "workers.strategies",
-    "optimizer": "workers.optimizers",
-}
+from workers.catalog.discovery import PACKAGES, built_in_components
+from workers.catalog.plugins import PluginProblem, dataset_failures, plugin_components
 
 
 class Catalog:
@@ -33,14 +22,14 @@ class Catalog:
         self, components: Mapping[Kind, Mapping[str, Component]], problems: Sequence[PluginProblem] = ()
     ) -> None:
         self.components = components
-        self.refused = problems
+        self.load_problems = problems
 
     @property
     def problems(self) -> list[PluginProblem]:
-        now = sorted(failing.copy().items())
-        return [*self.refused, *(problem for (name, _), problem in now if name in self.datasets)]
+        failures = sorted(dataset_failures.copy().items())
+        return [*self.load_problems, *(problem for (name, _), problem in failures if name in self.datasets)]
 
-    def ask_own_data(self) -> None:
+    def check_plugin_datasets(self) -> None:
         """So that what fails now is among the problems."""
         for dataset in self.datasets.values():
             if dataset.origin:
@@ -53,8 +42,8 @@ class Catalog:
         return self.components[kind][name]
 
     def __iter__(self) -> Iterator[Component]:
-        for found in self.components.values():
-            yield from found.values()
+        for by_name in self.components.values():
+            yield from by_name.values()
 
     @property
     def datasets(self) -> Mapping[str, Dataset]:
@@ -77,16 +66,18 @@ class Catalog:
         return cast(Mapping[str, Optimizer], self.components["optimizer"])
 
     @property
-    def own_stamps(self) -> dict[str, int | str]:
+    def plugin_stamps(self) -> dict[str, int | str]:
         """A lab's own components, each with what stands for its content."""
         return {f"{each.kind} {each.name}": each.stamp for each in self if each.origin}
 
     def describe(self) -> dict[str, list[dict[str, Any]]]:
         """Everything launchable, as plain data: what form, REST and docs are derived from."""
-        return {kind: [describe(each) for each in found.values()] for kind, found in self.components.items()}
+        return {
+            kind: [describe_component(each) for each in by_name.values()] for kind, by_name in self.components.items()
+        }
 
 
-def describe(component: Component) -> dict[str, Any]:
+def describe_component(component: Component) -> dict[str, Any]:
     return {
         "name": component.name,
         "label": component.label,
@@ -98,28 +89,16 @@ def describe(component: Component) -> dict[str, Any]:
     }
 
 
-def built_in(kind: Kind) -> dict[str, Component]:
-    """One component per complete class in the folder's public files, sorted by name."""
-    package = importlib.import_module(FOLDERS[kind])
-    found: dict[str, Component] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        if not module.name.startswith("_"):
-            for declared in declared_in(importlib.import_module(f"{FOLDERS[kind]}.{module.name}")):
-                if not inspect.isabstract(declared) and declared.kind == kind:
-                    found[declared.name] = made(declared)
-    return dict(sorted(found.items()))
-
-
 def plugin_facts() -> dict[str, Any]:
     """What a worker tells about the lab's own components on its machine."""
     catalog = load_catalog()
-    return {"plugins": catalog.own_stamps, "problems": [str(problem) for problem in catalog.problems]}
+    return {"plugins": catalog.plugin_stamps, "problems": [str(problem) for problem in catalog.problems]}
 
 
 @cache
 def load_catalog() -> Catalog:
     """Built-in components first, then a lab's own."""
-    components = {kind: built_in(kind) for kind in FOLDERS}
+    components = {kind: built_in_components(kind) for kind in PACKAGES}
     own, problems = plugin_components(components)
     for component in own:
         components[component.kind][component.name] = component

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["dataset", "model", "partition", "strategy", "optimizer"]
 Shape = tuple[int, ...]
-QUICKLY_MADE = 2_000_000
+QUICK_LOAD_VALUES = 2_000_000
 """So many random values are drawn in well under 100 ms."""
 
 
@@ -138,19 +138,19 @@ class Dataset(Component):
     def checksum(self, params: Any) -> str:
         """Identifies the content; part of a run's identity."""
 
-    def known(self, params: Any) -> DatasetFacts:
+    def run_facts(self, params: Any) -> DatasetFacts:
         """The facts of what a run gets."""
         facts = self.facts(params)
         return facts if params.samples is None else replace(facts, train=min(params.samples, facts.train))
 
-    def taken(self, params: Any) -> Arrays:
-        """What a run gets: all, or the wanted number of training samples in the order they have."""
+    def load_for_run(self, params: Any) -> Arrays:
+        """What a run gets: all, or the requested number of training samples in the order they have."""
         arrays = self.load(params)
         if params.samples is None or params.samples >= len(arrays.train_y):
             return arrays
-        kept = np.sort(stream(0, "data").permutation(len(arrays.train_y))[: params.samples])
-        owners = None if arrays.client is None else arrays.client[kept]
-        return replace(arrays, train_x=arrays.train_x[kept], train_y=arrays.train_y[kept], client=owners)
+        sample = np.sort(stream(0, "data").permutation(len(arrays.train_y))[: params.samples])
+        owners = None if arrays.client is None else arrays.client[sample]
+        return replace(arrays, train_x=arrays.train_x[sample], train_y=arrays.train_y[sample], client=owners)
 
     def available(self, params: Any) -> str | None:
         """None where it can be loaded now, otherwise what to do."""
@@ -252,7 +252,7 @@ def elements(shape: Shape) -> int:
     return math.prod(shape)
 
 
-def needs_summed_gradients(spec: RunSpec, label: str) -> Iterable[Problem]:
+def summed_gradient_problems(spec: RunSpec, label: str) -> Iterable[Problem]:
     """For strategies that undo local steps to get at the gradients behind them."""
     from workers.catalog import load_catalog
 

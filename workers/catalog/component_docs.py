@@ -10,57 +10,65 @@ from typing import Any
 
 from workers.catalog.component import Component
 
-LIMITS = {
+LIMIT_WORDS = {
     "minimum": "{} or more",
     "exclusiveMinimum": "above {}",
     "maximum": "{} at most",
     "exclusiveMaximum": "below {}",
 }
-TYPES = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text", "array": "list"}
+TYPE_WORDS = {
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "string": "text",
+    "array": "list",
+}
 
 
 @dataclass(frozen=True)
-class ParameterText:
+class ParameterDoc:
     name: str
     default: str
     allowed: str
     meaning: str
 
 
-def explanation(component: Component) -> list[str]:
+def docstring_paragraphs(component: Component) -> list[str]:
     """The docstring's paragraphs, without the line breaks of the source."""
     text = inspect.cleandoc(type(component).__doc__ or "")
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
-def parameters(component: Component) -> list[ParameterText]:
+def parameter_docs(component: Component) -> list[ParameterDoc]:
     schema = component.Params.model_json_schema()
     shared = schema.get("$defs", {})
     return [
-        ParameterText(name, written(field.get("default")), "; ".join(allowed(field, shared)), meaning(field))
+        ParameterDoc(
+            name, yaml_value(field.get("default")), "; ".join(allowed_values(field, shared)), parameter_meaning(field)
+        )
         for name, field in schema["properties"].items()
         if name != "name"
     ]
 
 
-def meaning(field: dict[str, Any]) -> str:
+def parameter_meaning(field: dict[str, Any]) -> str:
     return str(field.get("description", "")).replace("\n", " ")
 
 
-def allowed(field: dict[str, Any], shared: dict[str, Any]) -> Iterator[str]:
+def allowed_values(field: dict[str, Any], shared: dict[str, Any]) -> Iterator[str]:
     """What may be written, in words: choices, or a type with its limits."""
     if "$ref" in field:
         field = shared[field["$ref"].rpartition("/")[2]]
     for option in field.get("anyOf", ()):
-        yield from ["null"] if option.get("type") == "null" else allowed(option, shared)
+        yield from ["null"] if option.get("type") == "null" else allowed_values(option, shared)
     if "enum" in field or "const" in field:
-        yield ", ".join(written(choice) for choice in field.get("enum", [field.get("const")]))
+        yield ", ".join(yaml_value(choice) for choice in field.get("enum", [field.get("const")]))
     elif "type" in field:
-        limits = [words.format(f"{field[name]:g}") for name, words in LIMITS.items() if name in field]
-        yield ", ".join([TYPES.get(field["type"], field["type"]), *limits])
+        limits = [words.format(f"{field[name]:g}") for name, words in LIMIT_WORDS.items() if name in field]
+        yield ", ".join([TYPE_WORDS.get(field["type"], field["type"]), *limits])
 
 
-def written(value: Any) -> str:
+def yaml_value(value: Any) -> str:
     """As in a study's YAML."""
     if value is None:
         return "null"

@@ -1,1 +1,1 @@
-"""What the clients of a spec hold, without running it. Numpy only: the web server draws these."""
+"""How data is distributed over the clients of a spec, without running it. Numpy only: the web server draws these."""

@@ -1,4 +1,4 @@
-"""`python -m workers.client_data`: makes one portrait, or one look at a data set, in a process of its own.
+"""`python -m workers.client_data`: describes the clients of one spec, or one data set, in a process of its own.
 
 Takes `{"spec": {...}}` or `{"dataset": {"name": ...}}` as JSON and answers `{}`, or `{"error": what to do}`.
 """
@@ -10,23 +10,23 @@ import sys
 from typing import Any
 
 from workers.catalog import load_catalog
-from workers.client_data.holdings import holding_spec
-from workers.client_data.overviews import make_look
-from workers.client_data.store import make_portrait
+from workers.client_data.assignment import federation_spec
+from workers.client_data.overviews import make_overview
+from workers.client_data.store import make_distribution
 from workers.errors import TributaryError
 
 
-def made(wanted: dict[str, Any]) -> None:
-    if "spec" in wanted:
-        make_portrait(holding_spec(wanted["spec"]))
+def answer_request(request: dict[str, Any]) -> None:
+    if "spec" in request:
+        make_distribution(federation_spec(request["spec"]))
     else:
-        dataset = load_catalog().datasets[wanted["dataset"]["name"]]
-        make_look(dataset, dataset.Params.model_validate(wanted["dataset"]))
+        dataset = load_catalog().datasets[request["dataset"]["name"]]
+        make_overview(dataset, dataset.Params.model_validate(request["dataset"]))
 
 
 def main() -> None:
     try:
-        made(json.load(sys.stdin))
+        answer_request(json.load(sys.stdin))
     except TributaryError as error:
         json.dump({"error": str(error)}, sys.stdout)
     else:

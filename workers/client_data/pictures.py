@@ -7,80 +7,73 @@ import zlib
 
 import numpy as np
 
-from workers.client_data.holdings import Holdings
-from workers.engine.data.federation import ClientData, scaled
-from workers.streams import stream
+from workers.client_data.assignment import SampleAssignment
+from workers.engine.federation import ClientData, feature_noise, scale_to_unit
 
-ROWS, COLUMNS = 12, 10
+MOST_PICTURED_CLIENTS, PICTURES_PER_CLIENT = 12, 10
 """Clients shown, and pictures of each."""
 
 
-def shown_clients(clients: tuple[ClientData, ...]) -> list[ClientData]:
+def pictured_clients(clients: tuple[ClientData, ...]) -> list[ClientData]:
     """Of many clients, some at even distances, and the shared one always."""
     own = [client for client in clients if not client.shared]
-    chosen = np.unique(np.linspace(0, len(own) - 1, min(len(own), ROWS)).astype(int)).tolist()
-    return [own[place] for place in chosen] + [client for client in clients if client.shared]
+    rows = np.unique(np.linspace(0, len(own) - 1, min(len(own), MOST_PICTURED_CLIENTS)).astype(int)).tolist()
+    return [own[row] for row in rows] + [client for client in clients if client.shared]
 
 
-def client_pictures(holdings: Holdings) -> bytes | None:
+def client_pictures(assignment: SampleAssignment) -> bytes | None:
     """One row for each shown client; None where samples are not pictures."""
-    if not holdings.spec.dataset_facts.is_image:
+    if not assignment.spec.dataset_facts.is_image:
         return None
-    place = places(holdings)
-    shape = holdings.arrays.train_x.shape[1:]
+    positions = partition_positions(assignment)
+    shape = assignment.arrays.train_x.shape[1:]
     rows = []
-    for client in shown_clients(holdings.clients):
-        some = earliest(client.train, place)
-        blank = np.ones((COLUMNS - len(some), *shape), np.float32)
-        rows.append(np.concatenate([*(noisy_sample(holdings, index, *place[index]) for index in some), blank]))
-    return png(sprite(as_pixels(np.concatenate(rows)), COLUMNS))
+    for client in pictured_clients(assignment.clients):
+        indices = earliest_samples(client.train, positions)
+        blank = np.ones((PICTURES_PER_CLIENT - len(indices), *shape), np.float32)
+        rows.append(np.concatenate([*(noisy_sample(assignment, index, *positions[index]) for index in indices), blank]))
+    return encode_png(picture_grid(as_pixels(np.concatenate(rows)), PICTURES_PER_CLIENT))
 
 
-def places(holdings: Holdings) -> np.ndarray:
+def partition_positions(assignment: SampleAssignment) -> np.ndarray:
     """For each sample its client and its place there in the partition: noise is drawn in that order."""
-    found = np.full((len(holdings.arrays.train_y), 2), -1, dtype=np.int64)
-    for client, part in enumerate(holdings.parts):
-        found[part, 0] = client
-        found[part, 1] = np.arange(len(part))
-    return found
+    positions = np.full((len(assignment.arrays.train_y), 2), -1, dtype=np.int64)
+    for client, part in enumerate(assignment.parts):
+        positions[part, 0] = client
+        positions[part, 1] = np.arange(len(part))
+    return positions
 
 
-def earliest(indices: np.ndarray, place: np.ndarray) -> list[int]:
+def earliest_samples(indices: np.ndarray, positions: np.ndarray) -> list[int]:
     """Those whose noise is drawn first: a later one costs all draws before it."""
-    order = np.lexsort((place[indices, 0], place[indices, 1]))
-    return [int(index) for index in indices[order[:COLUMNS]]]
+    order = np.lexsort((positions[indices, 0], positions[indices, 1]))
+    return [int(index) for index in indices[order[:PICTURES_PER_CLIENT]]]
 
 
-def noisy_sample(holdings: Holdings, index: int, client: int, position: int) -> np.ndarray:
-    """A batch of one. The same draws as `workers.engine.data.federation.noisy` makes for the whole client."""
-    spec = holdings.spec
-    sample = scaled(holdings.arrays.train_x[index : index + 1]).copy()
+def noisy_sample(assignment: SampleAssignment, index: int, client: int, position: int) -> np.ndarray:
+    """A batch of one, with the noise that it has among all samples of its client."""
+    spec = assignment.spec
+    sample = scale_to_unit(assignment.arrays.train_x[index : index + 1]).copy()
     if spec.feature_noise:
-        draws = stream(spec.seed, "noise", client=client)
-        noise = draws.standard_normal((position + 1, *sample.shape[1:]), dtype=np.float32)[-1]
-        sample += noise * np.float32(np.sqrt(spec.feature_noise * (client + 1) / len(holdings.parts)))
+        sample += feature_noise(spec, client, len(assignment.parts), (position + 1, *sample.shape[1:]))[-1]
     return sample
-
-
-ACROSS, DOWN = 12, 3
-"""Pictures in a row, and rows at most."""
 
 
 GREY, COLOUR = 0, 2
 
 
-def png(pixels: np.ndarray) -> bytes:
+def encode_png(pixels: np.ndarray) -> bytes:
     """Height x width grey, or height x width x 3 colour values, 0 to 255."""
     height, width = pixels.shape[:2]
     rows = np.ascontiguousarray(pixels, dtype=np.uint8).reshape(height, -1)
     # Each row starts with its filter; 0 is none.
     content = np.hstack([np.zeros((height, 1), np.uint8), rows]).tobytes()
     header = struct.pack(">2I5B", width, height, 8, GREY if pixels.ndim == 2 else COLOUR, 0, 0, 0)
-    chunks = [chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(content, 3)), chunk(b"IEND", b"")]
+    chunks = [png_chunk(b"IHDR", header), png_chunk(b"IDAT", zlib.compress(content, 3)), png_chunk(b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-def chunk(kind: bytes, content: bytes) -> bytes:
+def png_chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
@@ -90,7 +83,7 @@ def as_pixels(samples: np.ndarray) -> np.ndarray:
     return values[:, :3].transpose(0, 2, 3, 1) if values.shape[1] >= 3 else values[:, 0]
 
 
-def sprite(pictures: np.ndarray, columns: int, gap: int = 1) -> np.ndarray:
+def picture_grid(pictures: np.ndarray, columns: int, gap: int = 1) -> np.ndarray:
     """Pictures of one size in a grid, row by row; what is left over stays white."""
     count, height, width, *colour = pictures.shape
     rows = -(-count // columns)

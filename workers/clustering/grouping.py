@@ -22,14 +22,14 @@ def squared_distances(layers: Iterable[np.ndarray]) -> np.ndarray:
     for layer in layers:
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = np.square(layer, dtype=np.float64).sum(1)
-        lost = ~(sizes < LARGEST_SQUARE)
-        squares, diverged = squares + of_layer(np.where(lost[:, None], 0, layer)), diverged | lost
+        too_large = ~(sizes < LARGEST_SQUARE)
+        squares, diverged = squares + layer_distances(np.where(too_large[:, None], 0, layer)), diverged | too_large
     result = np.where(diverged | np.reshape(diverged, (-1, 1)), np.inf, squares)
     np.fill_diagonal(result, 0)
     return result
 
 
-def of_layer(layer: np.ndarray) -> np.ndarray:
+def layer_distances(layer: np.ndarray) -> np.ndarray:
     centred = layer.astype(np.float64) - layer.mean(0, dtype=np.float64)
     products = centred @ centred.T
     own = products.diagonal()
@@ -57,15 +57,15 @@ class Grouping:
     edges: tuple[float, ...]
 
 
-def grouped(squares: np.ndarray, *, eps: float | None, min_samples: int, noise: str) -> Grouping:
+def group_rows(squares: np.ndarray, *, eps: float | None, min_samples: int, noise: str) -> Grouping:
     """DBSCAN on squared distances. `eps` None looks for a clear gap; noise is a group of its `own`, or `nearest`."""
     distances = np.sqrt(squares)
-    chosen = clear_eps(distances, min_samples) if eps is None else eps
-    labels = together(distances) if chosen is None else dbscan(distances, chosen, min_samples)
-    found = [tuple(np.flatnonzero(labels == each).tolist()) for each in range(labels.max(initial=NOISE) + 1)]
+    eps = clear_eps(distances, min_samples) if eps is None else eps
+    labels = single_group_labels(distances) if eps is None else dbscan(distances, eps, min_samples)
+    clusters = [tuple(np.flatnonzero(labels == each).tolist()) for each in range(labels.max(initial=NOISE) + 1)]
     lonely = tuple(np.flatnonzero(labels == NOISE).tolist())
-    groups = settled(squares, found, lonely, nearest=noise == "nearest")
-    reach = widest(distances) if chosen is None else chosen
+    groups = place_noise(squares, clusters, lonely, nearest=noise == "nearest")
+    reach = largest_distance(distances) if eps is None else eps
     return Grouping(tuple(sorted(groups)), lonely, reach, tuple(tree_edges(distances).tolist()))
 
 
@@ -101,27 +101,29 @@ def clear_eps(distances: np.ndarray, min_samples: int) -> float | None:
     return None
 
 
-def together(distances: np.ndarray) -> np.ndarray:
+def single_group_labels(distances: np.ndarray) -> np.ndarray:
     """Labels of one group of all, but for those that diverged."""
     near = np.isfinite(distances).sum(1)
     return np.where(near >= min(2, len(distances)), 0, NOISE)
 
 
-def widest(distances: np.ndarray) -> float:
+def largest_distance(distances: np.ndarray) -> float:
     return float(distances[np.isfinite(distances)].max())
 
 
 def dbscan(distances: np.ndarray, eps: float, min_samples: int) -> np.ndarray:
     """Labels 0, 1, ... in the order of their first core row; -1 is noise. A neighbour is at most `eps` away."""
-    from sklearn.cluster import dbscan as fitted  # type: ignore[import-untyped]
+    from sklearn.cluster import dbscan as sklearn_dbscan  # type: ignore[import-untyped]
 
     within = distances <= eps
-    _, labels = fitted(np.where(within, 0.0, 1.0), eps=0.5, min_samples=min_samples, metric="precomputed")
+    _, labels = sklearn_dbscan(np.where(within, 0.0, 1.0), eps=0.5, min_samples=min_samples, metric="precomputed")
     result: np.ndarray = labels
     return result
 
 
-def settled(squares: np.ndarray, groups: Sequence[tuple[int, ...]], lonely: Sequence[int], *, nearest: bool) -> Groups:
+def place_noise(
+    squares: np.ndarray, groups: Sequence[tuple[int, ...]], lonely: Sequence[int], *, nearest: bool
+) -> Groups:
     if not nearest or not groups:
         return (*groups, *((row,) for row in lonely))
     joined = [list(group) for group in groups]

@@ -65,13 +65,13 @@ def manifest_of(name: str) -> Manifest | None:
     """None where the data set is not in the cache, or was written in another format."""
     path = folder_of(name) / MANIFEST
     try:
-        return parsed(path, path.stat().st_mtime_ns)
+        return parse_manifest(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         return None
 
 
 @lru_cache(maxsize=64)
-def parsed(path: Path, changed: int) -> Manifest | None:
+def parse_manifest(path: Path, changed: int) -> Manifest | None:
     try:
         data = json.loads(path.read_text())
         if data.pop("format") != FORMAT:
@@ -85,10 +85,10 @@ def parsed(path: Path, changed: int) -> Manifest | None:
 def store(name: str, arrays: Arrays, source: Path) -> Manifest:
     folder = folder_of(name)
     folder.mkdir(parents=True, exist_ok=True)
-    given = {field.name: getattr(arrays, field.name) for field in fields(arrays)}
-    entries = {key: written(folder, key, array) for key, array in given.items() if array is not None}
+    by_field = {field.name: getattr(arrays, field.name) for field in fields(arrays)}
+    entries = {key: write_array(folder, key, array) for key, array in by_field.items() if array is not None}
     manifest = Manifest(
-        checksum=combined(entries),
+        checksum=combined_checksum(entries),
         source=str(source.resolve()),
         shape=arrays.train_x.shape[1:],
         classes=1 + max(int(labels.max()) for labels in (arrays.train_y, arrays.test_y) if len(labels)),
@@ -104,7 +104,7 @@ def store(name: str, arrays: Arrays, source: Path) -> Manifest:
     return manifest
 
 
-def written(folder: Path, key: str, array: np.ndarray) -> Entry:
+def write_array(folder: Path, key: str, array: np.ndarray) -> Entry:
     with part_file(folder) as part:
         with part.open("wb") as file:
             np.save(file, np.ascontiguousarray(array), allow_pickle=False)
@@ -128,16 +128,16 @@ def part_file(folder: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def combined(entries: Mapping[str, Entry]) -> str:
+def combined_checksum(entries: Mapping[str, Entry]) -> str:
     text = "\n".join(f"{key} {entry.sha256}" for key, entry in sorted(entries.items()))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def remove_strays(folder: Path, manifest: Manifest) -> None:
     """Files of earlier imports. Runs that have them mapped keep them until they end."""
-    wanted = {entry.file for entry in manifest.entries.values()}
+    current = {entry.file for entry in manifest.entries.values()}
     for path in folder.glob("*.npy"):
-        if path.name not in wanted:
+        if path.name not in current:
             path.unlink(missing_ok=True)
 
 
@@ -145,12 +145,12 @@ def load(name: str, manifest: Manifest) -> Arrays:
     """Memory-mapped, copy on write: a run may not change what is on disk."""
     folder = folder_of(name)
     for entry in manifest.entries.values():
-        check(folder / entry.file, entry)
+        check_file(folder / entry.file, entry)
     arrays = {key: np.load(folder / entry.file, mmap_mode="c") for key, entry in manifest.entries.items()}
     return Arrays(**arrays)
 
 
-def check(path: Path, entry: Entry) -> None:
+def check_file(path: Path, entry: Entry) -> None:
     try:
         stat = path.stat()
     except FileNotFoundError:
@@ -172,7 +172,7 @@ def verify(name: str, manifest: Manifest) -> Iterator[str]:
     for entry in manifest.entries.values():
         path = folder_of(name) / entry.file
         try:
-            check(path, entry)
+            check_file(path, entry)
             check_content(path, entry)
         except CacheDamageError as error:
             yield error.detail

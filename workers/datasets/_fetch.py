@@ -38,7 +38,7 @@ def originals_folder(name: str) -> Path:
     return home() / "originals" / name
 
 
-def addresses(name: str, original: Original) -> tuple[str, ...]:
+def addresses_to_try(name: str, original: Original) -> tuple[str, ...]:
     """A lab's own mirror (TRIBUTARY_MIRROR/<data set>/<file>) takes the place of the publishers."""
     mirror = os.environ.get("TRIBUTARY_MIRROR", "").rstrip("/")
     return (f"{mirror}/{name}/{original.file}",) if mirror else original.addresses
@@ -48,18 +48,18 @@ def fetch_originals(name: str, originals: tuple[Original, ...], report: Report) 
     """The folder that holds all files; those that are there and whole are not fetched again."""
     folder = originals_folder(name)
     folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder, name):
+    with fetch_lock(folder, name):
         for done, original in enumerate(originals):
 
-            def tell(share: float, text: str, done: int = done) -> None:
+            def report_share(share: float, text: str, done: int = done) -> None:
                 report((done + share) / len(originals), text)
 
-            fetch_one(name, original, folder / original.file, tell)
+            fetch_one(name, original, folder / original.file, report_share)
     return folder
 
 
 @contextmanager
-def only_one(folder: Path, name: str) -> Iterator[None]:
+def fetch_lock(folder: Path, name: str) -> Iterator[None]:
     with (folder / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -72,7 +72,7 @@ def fetch_one(name: str, original: Original, target: Path, report: Report) -> No
     if target.exists() and (not original.digest or digest_of(target, original.digest) == original.digest):
         return
     reasons = []
-    for address in addresses(name, original):
+    for address in addresses_to_try(name, original):
         try:
             download(address, target, original.digest, report)
         except (URLError, HTTPException, OSError) as error:
@@ -80,10 +80,10 @@ def fetch_one(name: str, original: Original, target: Path, report: Report) -> No
             reasons.append(f"{address}: {reason_of(error)}")
         else:
             return
-    raise DatasetError(no_way(name, reasons))
+    raise DatasetError(unreachable_message(name, reasons))
 
 
-def no_way(name: str, reasons: list[str]) -> str:
+def unreachable_message(name: str, reasons: list[str]) -> str:
     import_them = f"put the originals in a folder and import them: manage.py datasets import {name} PATH"
     if all("answers" in reason for reason in reasons):
         return f"The publisher does not hand it out ({'; '.join(reasons)}): {import_them}"
@@ -105,52 +105,53 @@ def download(address: str, target: Path, digest: str, report: Report) -> None:
     """Into a `.part` file, which is continued after a cut and by a later call; then checked and moved to its place."""
     part = target.with_name(f"{target.name}.part")
     fruitless = 0
-    while not (reply := more_of(address, part, target.name, report)).whole:
-        fruitless = 0 if reply.came else fruitless + 1
+    while not (step := continue_download(address, part, target.name, report)).is_whole:
+        fruitless = 0 if step.byte_count else fruitless + 1
         if fruitless == PATIENCE:
             raise URLError("the connection is cut again and again")
-    if digest and (found := digest_of(part, digest)) != digest:
+    if digest and (actual := digest_of(part, digest)) != digest:
         part.unlink()
         raise DatasetError(
-            f"{target.name} from {address} is not what its publisher lists ({found} instead of {digest}). "
+            f"{target.name} from {address} is not what its publisher lists ({actual} instead of {digest}). "
             "Nothing was kept: fetch again, or import a copy you trust."
         )
     part.replace(target)
 
 
 @dataclass(frozen=True)
-class Reply:
+class DownloadStep:
     """How many bytes came, and whether the file is whole now."""
 
-    came: int
-    whole: bool
+    byte_count: int
+    is_whole: bool
 
 
-def more_of(address: str, part: Path, file: str, report: Report) -> Reply:
+def continue_download(address: str, part: Path, file: str, report: Report) -> DownloadStep:
     """Asks for what is missing."""
-    had = part.stat().st_size if part.exists() else 0
-    request = Request(address, headers={"User-Agent": "Tributary", **({"Range": f"bytes={had}-"} if had else {})})
+    size_before = part.stat().st_size if part.exists() else 0
+    rest = {"Range": f"bytes={size_before}-"} if size_before else {}
+    request = Request(address, headers={"User-Agent": "Tributary", **rest})
     try:
         response = cast(HTTPResponse, urlopen(request, timeout=TIMEOUT))
     except HTTPError as error:
         if error.code != 416:
             raise
-        return Reply(0, complete_or_gone(error, part, had))
+        return DownloadStep(0, complete_or_gone(error, part, size_before))
     with response:
-        start = had if response.status == 206 and starts_at(response, had) else 0
+        start = size_before if response.status == 206 and starts_at(response, size_before) else 0
         total = start + int(response.headers["Content-Length"]) if response.headers["Content-Length"] else None
 
-        def tell(now: int) -> None:
-            report(now / total if total else 0, progress(file, now, total))
+        def report_size(now: int) -> None:
+            report(now / total if total else 0, progress_text(file, now, total))
 
-        came = append(response, part, start, tell)
-    return Reply(came, total is None or start + came == total)
+        byte_count = append_body(response, part, start, report_size)
+    return DownloadStep(byte_count, total is None or start + byte_count == total)
 
 
-def complete_or_gone(error: HTTPError, part: Path, had: int) -> bool:
+def complete_or_gone(error: HTTPError, part: Path, size_before: int) -> bool:
     """Nothing is left to ask for: the part is the whole file, or longer than it and so of another one."""
     error.close()
-    if error.headers.get("Content-Range") == f"bytes */{had}":
+    if error.headers.get("Content-Range") == f"bytes */{size_before}":
         return True
     part.unlink()
     return False
@@ -160,18 +161,18 @@ def starts_at(response: HTTPResponse, place: int) -> bool:
     return response.headers.get("Content-Range", "").startswith(f"bytes {place}-")
 
 
-def append(response: HTTPResponse, part: Path, start: int, tell: Callable[[int], None]) -> int:
+def append_body(response: HTTPResponse, part: Path, start: int, report_size: Callable[[int], None]) -> int:
     """Bytes that came before the end, or before the connection was cut."""
-    came = 0
+    byte_count = 0
     with part.open("r+b" if start else "wb") as file:
         file.seek(start)
         while chunk := next_chunk(response):
             file.write(chunk)
-            came += len(chunk)
-            tell(start + came)
+            byte_count += len(chunk)
+            report_size(start + byte_count)
         file.flush()
         os.fsync(file.fileno())
-    return came
+    return byte_count
 
 
 def next_chunk(response: HTTPResponse) -> bytes:
@@ -182,7 +183,7 @@ def next_chunk(response: HTTPResponse) -> bytes:
         return b""
 
 
-def progress(file: str, now: int, total: int | None) -> str:
+def progress_text(file: str, now: int, total: int | None) -> str:
     of = f" of {total / 1e6:,.1f}" if total else ""
     return f"{file}: {now / 1e6:,.1f}{of} MB"
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from workers.catalog.component import Arrays
-from workers.datasets._fetch import Original
-from workers.datasets._imported import ImportedDataset, Report
+from workers.datasets._fetch import Original, Report
+from workers.datasets._imported import ImportedDataset
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,29 +12,28 @@ import numpy as np
 
 from workers.catalog.component import Arrays, Dataset, DatasetFacts
 from workers.datasets import _cache
-from workers.datasets._fetch import Original, fetch_originals
+from workers.datasets._fetch import Original, Report, fetch_originals
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
-Report = Callable[[float, str], None]
 FETCHING = 0.8
 """The share of a fetch that its download is taken to be."""
 
 
-def quietly(done: float, what: str) -> None:
+def no_report(done: float, what: str) -> None:
     """A progress report that nobody reads."""
 
 
-def rising(report: Report) -> Report:
+def rising_report(report: Report) -> Report:
     """Never back, whatever a data set's parts say of themselves; the last tenth is for writing."""
     highest = 0.0
 
-    def tell(share: float, text: str) -> None:
+    def report_highest(share: float, text: str) -> None:
         nonlocal highest
         highest = max(highest, share * 0.9)
         report(highest, text)
 
-    return tell
+    return report_highest
 
 
 class ImportedDataset(Dataset):
@@ -53,19 +52,19 @@ class ImportedDataset(Dataset):
         return self.name
 
     def facts(self, params: Any) -> DatasetFacts:
-        if not (known := _cache.manifest_of(self.cache_name(params))):
+        if not (manifest := _cache.manifest_of(self.cache_name(params))):
             return self.published
         return replace(
             self.published,
-            shape=known.shape,
-            train=known.train,
-            test=known.test,
-            natural_clients=known.natural_clients,
+            shape=manifest.shape,
+            train=manifest.train,
+            test=manifest.test,
+            natural_clients=manifest.natural_clients,
         )
 
     def checksum(self, params: Any) -> str:
-        known = _cache.manifest_of(self.cache_name(params))
-        return known.checksum if known else "not here yet"
+        manifest = _cache.manifest_of(self.cache_name(params))
+        return manifest.checksum if manifest else "not here yet"
 
     def available(self, params: Any) -> str | None:
         if _cache.manifest_of(self.cache_name(params)):
@@ -77,40 +76,42 @@ class ImportedDataset(Dataset):
 
     def load(self, params: Any) -> Arrays:
         name = self.cache_name(params)
-        if not (known := _cache.manifest_of(name)):
+        if not (manifest := _cache.manifest_of(name)):
             raise DatasetError(str(self.available(params)))
         try:
-            return _cache.load(name, known)
+            return _cache.load(name, manifest)
         except _cache.CacheDamageError as damage:
-            return self.rebuilt(name, known, damage)
+            return self.rebuild(name, manifest, damage)
 
-    def rebuilt(self, name: str, known: _cache.Manifest, damage: _cache.CacheDamageError) -> Arrays:
+    def rebuild(self, name: str, manifest: _cache.Manifest, damage: _cache.CacheDamageError) -> Arrays:
         """From the originals, where they still are and still give the same data."""
         try:
-            self.import_from(Path(known.source))
+            self.import_from(Path(manifest.source))
         except DatasetError as error:
             again = f"import it again with `manage.py datasets import {self.name} PATH`"
             raise DatasetError(
                 f"The cache is damaged ({damage.detail}) and not rebuilt: {error.detail} ({again})"
             ) from None
-        fresh = _cache.manifest_of(name)
-        if not fresh or fresh.checksum != known.checksum:
-            raise DatasetError(f"The originals of {self.label} in {known.source} have changed: launch the run again.")
-        return _cache.load(name, fresh)
+        new_manifest = _cache.manifest_of(name)
+        if not new_manifest or new_manifest.checksum != manifest.checksum:
+            raise DatasetError(
+                f"The originals of {self.label} in {manifest.source} have changed: launch the run again."
+            )
+        return _cache.load(name, new_manifest)
 
-    def import_from(self, source: Path, report: Report = quietly) -> dict[str, _cache.Manifest]:
+    def import_from(self, source: Path, report: Report = no_report) -> dict[str, _cache.Manifest]:
         """Parse the originals and put them into the cache, in the place of what was there; by name in the cache."""
-        kept: dict[str, _cache.Manifest] = {}
-        tell = rising(report)
+        manifests: dict[str, _cache.Manifest] = {}
+        rising = rising_report(report)
         with Originals(source) as originals:
-            for name, arrays in self.parts(originals, tell):
-                check(self.label, arrays, self.published.classes)
-                tell(1.0, f"writing {name}")
-                kept[name] = _cache.store(name, arrays, source)
+            for name, arrays in self.parts(originals, rising):
+                check_arrays(self.label, arrays, self.published.classes)
+                rising(1.0, f"writing {name}")
+                manifests[name] = _cache.store(name, arrays, source)
         report(1.0, "done")
-        return kept
+        return manifests
 
-    def import_path(self, path: str, report: Report = quietly) -> dict[str, _cache.Manifest]:
+    def import_path(self, path: str, report: Report = no_report) -> dict[str, _cache.Manifest]:
         """From where a person says; what the file system refuses is told in words."""
         try:
             return self.import_from(Path(path).expanduser(), report)
@@ -120,15 +121,15 @@ class ImportedDataset(Dataset):
     def manifests(self) -> dict[str, _cache.Manifest]:
         """What is in the cache, of each edition, by name there."""
         names = [self.cache_name(params) for params in self.editions()]
-        return {name: known for name in names if (known := _cache.manifest_of(name))}
+        return {name: manifest for name in names if (manifest := _cache.manifest_of(name))}
 
     def verify(self) -> list[str]:
         """Hashes every file of every edition that is here; what is wrong, in words."""
-        if not (known := self.manifests()):
+        if not (manifests := self.manifests()):
             return [str(self.available(self.Params()))]
-        return [problem for name, manifest in known.items() for problem in _cache.verify(name, manifest)]
+        return [problem for name, manifest in manifests.items() for problem in _cache.verify(name, manifest)]
 
-    def fetch(self, report: Report = quietly) -> dict[str, _cache.Manifest]:
+    def fetch(self, report: Report = no_report) -> dict[str, _cache.Manifest]:
         """The publisher's files, then the importer. What came of a fetch that broke off is used by the next one."""
         if not self.originals:
             raise DatasetError(f"{self.no_fetch} Import it: manage.py datasets import {self.name} PATH")
@@ -140,7 +141,7 @@ class ImportedDataset(Dataset):
         yield self.name, self.read(originals, report)
 
 
-def check(label: str, arrays: Arrays, classes: int) -> None:
+def check_arrays(label: str, arrays: Arrays, classes: int) -> None:
     """As many labels as samples, and no label out of range: a mixed-up folder is refused, not trained on."""
     for part, x, y in (("training", arrays.train_x, arrays.train_y), ("test", arrays.test_x, arrays.test_y)):
         if len(x) != len(y):

@@ -41,7 +41,7 @@ class Originals:
     def __enter__(self) -> Self:
         with ExitStack() as opened_so_far:
             self.archives = opened_so_far
-            for path, opener in on_disk(self.source):
+            for path, opener in files_on_disk(self.source):
                 self.add(path, opener, MOST_NESTING)
             self.archives = opened_so_far.pop_all()
         return self
@@ -80,12 +80,12 @@ class Originals:
     def one(self, *patterns: str) -> bytes:
         """The first file that matches the first pattern that has any."""
         for pattern in patterns:
-            if found := self.find(pattern):
-                return self.read(found[0])
+            if paths := self.find(pattern):
+                return self.read(paths[0])
         raise DatasetError(f"No {' or '.join(patterns)} in {self.source}. Give the folder that holds the originals.")
 
 
-def on_disk(source: Path) -> Iterator[tuple[str, Opener]]:
+def files_on_disk(source: Path) -> Iterator[tuple[str, Opener]]:
     if source.is_file():
         yield source.name, partial(open_bytes, source)
         return
@@ -110,13 +110,13 @@ def zip_members(file: IO[bytes], kept_open: ExitStack) -> Iterator[tuple[str, Op
 
 
 def tar_members(file: IO[bytes], kept_open: ExitStack) -> Iterator[tuple[str, Opener]]:
-    archive = kept_open.enter_context(tarfile.TarFile(fileobj=plain(file, kept_open)))
+    archive = kept_open.enter_context(tarfile.TarFile(fileobj=uncompressed(file, kept_open)))
     for info in archive:
         if info.isfile():
-            yield info.name, partial(member, archive, info)
+            yield info.name, partial(open_member, archive, info)
 
 
-def plain(file: IO[bytes], kept_open: ExitStack) -> IO[bytes]:
+def uncompressed(file: IO[bytes], kept_open: ExitStack) -> IO[bytes]:
     """Unpacked once: going back in a compressed file starts it all over, for each of CINIC-10's 270,000 pictures."""
     compressed = file.read(2) == GZIP
     file.seek(0)
@@ -131,5 +131,5 @@ def plain(file: IO[bytes], kept_open: ExitStack) -> IO[bytes]:
     return unpacked
 
 
-def member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+def open_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
     return archive.extractfile(info) or io.BytesIO()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from workers.catalog.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
+from workers.catalog.component import QUICK_LOAD_VALUES, Arrays, Dataset, DatasetFacts, DatasetParameters
 from workers.errors import Problem
 from workers.streams import stream
 
@@ -56,20 +56,22 @@ class Blobs(Dataset):
         return DatasetFacts(params.shape, params.classes, params.train, params.test)
 
     def loads_at_once(self, params: Any) -> bool:
-        return self.facts(params).values <= QUICKLY_MADE
+        return self.facts(params).values <= QUICK_LOAD_VALUES
 
     def load(self, params: Any) -> Arrays:
         rng = stream(0, "data")
         centres = rng.random((params.classes, *params.shape), dtype=np.float32)
-        train_x, train_y = draw(rng, centres, params.train, params.spread)
-        test_x, test_y = draw(rng, centres, params.test, params.spread)
+        train_x, train_y = draw_samples(rng, centres, params.train, params.spread)
+        test_x, test_y = draw_samples(rng, centres, params.test, params.spread)
         return Arrays(train_x, train_y, test_x, test_y)
 
     def checksum(self, params: Any) -> str:
         return "made-by-parameters"
 
 
-def draw(rng: np.random.Generator, centres: np.ndarray, count: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
+def draw_samples(
+    rng: np.random.Generator, centres: np.ndarray, count: int, spread: float
+) -> tuple[np.ndarray, np.ndarray]:
     y = rng.permutation(np.arange(count, dtype=np.int64) % len(centres))
     x = rng.standard_normal((count, *centres.shape[1:]), dtype=np.float32)
     x *= np.float32(spread)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workers.catalog.component import Arrays, DatasetFacts, Normalisation
-from workers.datasets._fetch import Original
-from workers.datasets._imported import ImportedDataset, Report
+from workers.datasets._fetch import Original, Report
+from workers.datasets._imported import ImportedDataset
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
@@ -61,8 +61,8 @@ def from_rows(content: bytes, label_bytes: int, name: str) -> tuple[np.ndarray, 
 def from_pickle(content: bytes, labels: str, name: str) -> tuple[np.ndarray, np.ndarray]:
     try:
         batch = HarmlessUnpickler(io.BytesIO(content), encoding="bytes").load()
-        found = {key.decode() if isinstance(key, bytes) else key: value for key, value in batch.items()}
-        x, y = np.asarray(found["data"], np.uint8), np.asarray(found[labels])
+        fields = {key.decode() if isinstance(key, bytes) else key: value for key, value in batch.items()}
+        x, y = np.asarray(fields["data"], np.uint8), np.asarray(fields[labels])
     except (pickle.UnpicklingError, AttributeError, EOFError, KeyError, ValueError, TypeError) as error:
         raise DatasetError(f"{name} is not a CIFAR batch: {error!r}. Get it again.") from None
     if x.ndim != 2 or x.shape[1] != PIXELS:

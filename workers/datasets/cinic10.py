@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from workers.catalog.component import Arrays, DatasetFacts, Normalisation
-from workers.datasets._fetch import Original
-from workers.datasets._imported import ImportedDataset, Report
+from workers.datasets._fetch import Original, Report
+from workers.datasets._imported import ImportedDataset
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
@@ -41,29 +41,33 @@ class Cinic10(ImportedDataset):
     }
 
     def read(self, originals: Originals, report: Report) -> Arrays:
-        train = [each for split in ("train", "valid") for each in pictures_of(originals, split)]
-        test = pictures_of(originals, "test")
-        return Arrays(*decoded(originals, train, report), *decoded(originals, test, report))
+        train = [each for split in ("train", "valid") for each in list_pictures(originals, split)]
+        test = list_pictures(originals, "test")
+        return Arrays(*decode_pictures(originals, train, report), *decode_pictures(originals, test, report))
 
 
-def pictures_of(originals: Originals, split: str) -> list[tuple[str, int]]:
+def list_pictures(originals: Originals, split: str) -> list[tuple[str, int]]:
     """Path and label of every picture, by class and name."""
-    found = [(path, label) for label, name in enumerate(CLASSES) for path in originals.find(f"{split}/{name}/*.png")]
-    if not found:
+    labelled_paths = [
+        (path, label) for label, name in enumerate(CLASSES) for path in originals.find(f"{split}/{name}/*.png")
+    ]
+    if not labelled_paths:
         raise DatasetError(f"No {split}/<class>/*.png in {originals.source}. Give the folder that holds CINIC-10.")
-    return found
+    return labelled_paths
 
 
-def decoded(originals: Originals, listed: list[tuple[str, int]], report: Report) -> tuple[np.ndarray, np.ndarray]:
-    x = np.empty((len(listed), *SHAPE), np.uint8)
-    for number, (path, _) in enumerate(listed):
+def decode_pictures(
+    originals: Originals, labelled_paths: list[tuple[str, int]], report: Report
+) -> tuple[np.ndarray, np.ndarray]:
+    x = np.empty((len(labelled_paths), *SHAPE), np.uint8)
+    for number, (path, _) in enumerate(labelled_paths):
         if number % REPORT_EVERY == 0:
-            report(number / len(listed), path)
-        x[number] = picture(originals.read(path), path)
-    return x, np.array([label for _, label in listed], np.int64)
+            report(number / len(labelled_paths), path)
+        x[number] = decode_picture(originals.read(path), path)
+    return x, np.array([label for _, label in labelled_paths], np.int64)
 
 
-def picture(content: bytes, path: str) -> np.ndarray:
+def decode_picture(content: bytes, path: str) -> np.ndarray:
     from PIL import Image, UnidentifiedImageError
 
     try:

@@ -34,14 +34,14 @@ class Digits(Dataset):
     def load(self, params: Any) -> Arrays:
         """From the cache after the first time, so that a web server without scikit-learn has it, too."""
         try:
-            if known := _cache.manifest_of(self.name):
-                return _cache.load(self.name, known)
+            if manifest := _cache.manifest_of(self.name):
+                return _cache.load(self.name, manifest)
         except _cache.CacheDamageError:
             pass
-        made = from_scikit_learn()
+        arrays = from_scikit_learn()
         with suppress(OSError):
-            _cache.store(self.name, made, Path("scikit-learn"))
-        return made
+            _cache.store(self.name, arrays, Path("scikit-learn"))
+        return arrays
 
     def checksum(self, params: Any) -> str:
         return "sklearn-digits-1797"

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from workers.catalog.component import Arrays, DatasetFacts
-from workers.datasets._fetch import Original
-from workers.datasets._imported import ImportedDataset, Report
+from workers.datasets._fetch import Original, Report
+from workers.datasets._imported import ImportedDataset
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
@@ -40,18 +40,18 @@ class Svhn(ImportedDataset):
 
     def read(self, originals: Originals, report: Report) -> Arrays:
         report(0.0, "train_32x32.mat")
-        train = part(originals.one("train_32x32.mat"))
+        train = parse_mat(originals.one("train_32x32.mat"))
         report(0.7, "test_32x32.mat")
-        return Arrays(*train, *part(originals.one("test_32x32.mat")))
+        return Arrays(*train, *parse_mat(originals.one("test_32x32.mat")))
 
 
-def part(content: bytes) -> tuple[np.ndarray, np.ndarray]:
+def parse_mat(content: bytes) -> tuple[np.ndarray, np.ndarray]:
     """X is 32 x 32 x 3 x n, y is n x 1."""
     from scipy.io import loadmat  # type: ignore[import-untyped]
 
     try:
-        found = loadmat(io.BytesIO(content), variable_names=["X", "y"])
-        pictures, labels = found["X"], found["y"].ravel().astype(np.int64)
+        variables = loadmat(io.BytesIO(content), variable_names=["X", "y"])
+        pictures, labels = variables["X"], variables["y"].ravel().astype(np.int64)
     except (ValueError, TypeError, KeyError, NotImplementedError) as error:
         raise DatasetError(f"Not an SVHN .mat file: {error}. Get it again.") from None
     if pictures.ndim != 4 or pictures.shape[:3] != (32, 32, 3) or pictures.dtype != np.uint8:

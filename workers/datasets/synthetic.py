@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from workers.catalog.component import QUICKLY_MADE, Arrays, Dataset, DatasetFacts, DatasetParameters
+from workers.catalog.component import QUICK_LOAD_VALUES, Arrays, Dataset, DatasetFacts, DatasetParameters
 from workers.streams import stream
 
 TEST_SHARE = 10
@@ -42,7 +42,7 @@ class Synthetic(Dataset):
     Params = SyntheticParameters
 
     def facts(self, params: Any) -> DatasetFacts:
-        total, test = sizes(params.devices)
+        total, test = device_sizes(params.devices)
         shape = (params.features,)
         return DatasetFacts(shape, params.classes, int((total - test).sum()), int(test.sum()), params.devices)
 
@@ -50,12 +50,12 @@ class Synthetic(Dataset):
         return "made-by-parameters"
 
     def loads_at_once(self, params: Any) -> bool:
-        return self.facts(params).values <= QUICKLY_MADE
+        return self.facts(params).values <= QUICK_LOAD_VALUES
 
     def load(self, params: Any) -> Arrays:
-        total, test = sizes(params.devices)
-        made = [device(number, int(count), params) for number, count in enumerate(total)]
-        x, y = np.concatenate([x for x, _ in made]), np.concatenate([y for _, y in made])
+        total, test = device_sizes(params.devices)
+        by_device = [device_samples(number, int(count), params) for number, count in enumerate(total)]
+        x, y = np.concatenate([x for x, _ in by_device]), np.concatenate([y for _, y in by_device])
         owner = np.repeat(np.arange(params.devices), total)
         place = np.arange(len(y)) - np.repeat(np.cumsum(total) - total, total)
         for_test = place < np.repeat(test, total)
@@ -63,14 +63,14 @@ class Synthetic(Dataset):
 
 
 @lru_cache(maxsize=16)
-def sizes(devices: int) -> tuple[np.ndarray, np.ndarray]:
+def device_sizes(devices: int) -> tuple[np.ndarray, np.ndarray]:
     """Samples and test samples of each client."""
-    drawn = [stream(0, "data", client=number, round=1).lognormal(4, 2) for number in range(devices)]
-    total = np.minimum(LEAST + np.array(drawn), MOST).astype(np.int64)
+    draws = [stream(0, "data", client=number, round=1).lognormal(4, 2) for number in range(devices)]
+    total = np.minimum(LEAST + np.array(draws), MOST).astype(np.int64)
     return total, total // TEST_SHARE
 
 
-def device(number: int, count: int, params: SyntheticParameters) -> tuple[np.ndarray, np.ndarray]:
+def device_samples(number: int, count: int, params: SyntheticParameters) -> tuple[np.ndarray, np.ndarray]:
     rng = stream(0, "data", client=number)
     u, centre = rng.normal(0, params.alpha), rng.normal(0, params.beta)
     weights = rng.normal(u, 1, (params.features, params.classes))

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from workers.catalog.component import Arrays, DatasetFacts
-from workers.datasets._fetch import Original
-from workers.datasets._imported import ImportedDataset, Report
+from workers.datasets._fetch import Original, Report
+from workers.datasets._imported import ImportedDataset
 from workers.datasets._originals import Originals
 from workers.errors import DatasetError
 
@@ -37,24 +37,24 @@ class UciHar(ImportedDataset):
 
     def read(self, originals: Originals, report: Report) -> Arrays:
         report(0.0, "train")
-        train_x, train_y, subject = part(originals, "train")
+        train_x, train_y, subject = read_split(originals, "train")
         report(0.7, "test")
-        test_x, test_y, _ = part(originals, "test")
+        test_x, test_y, _ = read_split(originals, "test")
         return Arrays(train_x, train_y, test_x, test_y, subject)
 
 
-def part(originals: Originals, split: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    values = numbers(originals.one(f"{split}/X_{split}.txt"), np.float64)
+def read_split(originals: Originals, split: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    values = parse_numbers(originals.one(f"{split}/X_{split}.txt"), np.float64)
     if len(values) % FEATURES:
         raise DatasetError(f"X_{split}.txt has {len(values)} values, which is no multiple of {FEATURES}.")
-    labels = numbers(originals.one(f"{split}/y_{split}.txt"), np.int64)
-    subjects = numbers(originals.one(f"{split}/subject_{split}.txt"), np.int64)
+    labels = parse_numbers(originals.one(f"{split}/y_{split}.txt"), np.int64)
+    subjects = parse_numbers(originals.one(f"{split}/subject_{split}.txt"), np.int64)
     if len(subjects) != len(labels):
         raise DatasetError(f"{len(labels)} {split} labels, but {len(subjects)} subjects.")
     return values.reshape(-1, FEATURES).astype(np.float32), labels - 1, subjects
 
 
-def numbers(content: bytes, kind: type[np.generic]) -> np.ndarray:
+def parse_numbers(content: bytes, kind: type[np.generic]) -> np.ndarray:
     try:
         with warnings.catch_warnings():
             # numpy only warns where it stops at something that is not a number.

@@ -27,7 +27,7 @@ from safetensors.numpy import load_file, save_file
 from workers.errors import CheckpointError
 
 FORMAT = 1
-KEPT = 2
+KEPT_CHECKPOINTS = 2
 ARRAYS, STATE = "arrays.safetensors", "state.json"
 NAME = re.compile(r"round-(?P<round>\d{8})(?:\.(?P<token>[A-Za-z0-9_-]+))?")
 TOKEN = re.compile(r"[A-Za-z0-9_-]*")
@@ -82,60 +82,60 @@ def checkpoints_in(folder: Path) -> list[Path]:
     """Every checkpoint in the folder, the newest round first; of one round the one written last."""
     if not folder.is_dir():
         return []
-    found = [path for path in folder.iterdir() if NAME.fullmatch(path.name)]
-    return sorted(found, key=lambda path: (round_of(path), written_at(path)), reverse=True)
+    paths = [path for path in folder.iterdir() if NAME.fullmatch(path.name)]
+    return sorted(paths, key=lambda path: (round_of(path), modified_at(path)), reverse=True)
 
 
-def written_at(path: Path) -> int:
+def modified_at(path: Path) -> int:
     with suppress(FileNotFoundError):  # another attempt may prune its own at this moment
         return path.stat().st_mtime_ns
     return 0
 
 
-def save(policy: CheckpointPolicy, state: CheckpointState) -> Path:
+def save_checkpoint(policy: CheckpointPolicy, state: CheckpointState) -> Path:
     """Writes aside, syncs, renames; then prunes. A failure leaves every earlier checkpoint as it was."""
-    target = policy.folder / name_of(state.round, policy.token)
+    target = policy.folder / folder_name(state.round, policy.token)
     aside = policy.folder / f"{UNFINISHED}{target.name}"
     try:
         policy.folder.mkdir(parents=True, exist_ok=True)
-        write(aside, state)
+        write_folder(aside, state)
         put_in_place(aside, target)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(aside, ignore_errors=True)
-        raise CheckpointError(unsaved(state.round, policy.folder, error)) from error
-    prune(policy, state.round)
+        raise CheckpointError(write_failure(state.round, policy.folder, error)) from error
+    prune_checkpoints(policy, state.round)
     if policy.on_saved:
         policy.on_saved(state.round, target)
     return target
 
 
-def load_newest(policy: CheckpointPolicy, identity: str, *, strict: bool = False) -> CheckpointState | None:
+def load_newest_checkpoint(policy: CheckpointPolicy, identity: str, *, strict: bool = False) -> CheckpointState | None:
     """The newest usable candidate of the policy, or None. `strict`: none usable among several is an error."""
     refusals: list[str] = []
-    found = None
+    state = None
     for path in policy.resume:
         try:
-            found = load(Path(path), identity)
+            state = load_checkpoint(Path(path), identity)
             break
         except CheckpointError as error:
             refusals.append(str(error))
-    if strict and refusals and found is None:
+    if strict and refusals and state is None:
         raise CheckpointError("\n".join(["No checkpoint can be used; choose another folder.", *refusals]))
     for refusal in refusals:
         log.warning("%s", refusal)
-    return found
+    return state
 
 
-def load(path: Path, identity: str) -> CheckpointState:
+def load_checkpoint(path: Path, identity: str) -> CheckpointState:
     """That checkpoint, or a `CheckpointError` if it is truncated, damaged or of another run."""
     try:
-        state = verified_state(path / STATE)
+        state = read_verified_state(path / STATE)
         if state["identity"] != identity:
             raise CheckpointError(f"The checkpoint {path.name} belongs to another run; it is not used.")
-        if digest(path / ARRAYS) != state["arrays_sha256"]:
+        if file_digest(path / ARRAYS) != state["arrays_sha256"]:
             raise CheckpointError(f"The arrays of the checkpoint {path.name} are truncated or damaged; it is not used.")
-        loaded = load_file(path / ARRAYS)
-        arrays = {name: loaded[name] for name in state["arrays"]}  # safetensors has an order of its own
+        unordered = load_file(path / ARRAYS)
+        arrays = {name: unordered[name] for name in state["arrays"]}  # safetensors has an order of its own
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise CheckpointError(
             f"The checkpoint {path.name} is truncated or damaged; it is not used ({error})."
@@ -143,7 +143,7 @@ def load(path: Path, identity: str) -> CheckpointState:
     return CheckpointState(identity, state["round"], state["engine"], arrays, state["facts"])
 
 
-def verified_state(path: Path) -> dict[str, Any]:
+def read_verified_state(path: Path) -> dict[str, Any]:
     document = json.loads(path.read_text(encoding="utf-8"))
     text = document["state"]
     if hashlib.sha256(text.encode()).hexdigest() != document["sha256"]:
@@ -154,19 +154,22 @@ def verified_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def write(folder: Path, state: CheckpointState) -> None:
+def write_folder(folder: Path, state: CheckpointState) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
     folder.mkdir()
     # Not ascontiguousarray: it turns a 0-d array into a vector.
     save_file({name: np.asarray(array, order="C") for name, array in state.arrays.items()}, folder / ARRAYS)
-    text = json.dumps({**heading(state), "arrays_sha256": digest(folder / ARRAYS), "facts": state.facts}, default=plain)
+    text = json.dumps(
+        {**state_header(state), "arrays_sha256": file_digest(folder / ARRAYS), "facts": state.facts},
+        default=to_json_value,
+    )
     document = {"state": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
     (folder / STATE).write_text(json.dumps(document), encoding="utf-8")
     for path in (folder / ARRAYS, folder / STATE, folder):
-        sync(path)
+        sync_to_disk(path)
 
 
-def heading(state: CheckpointState) -> dict[str, Any]:
+def state_header(state: CheckpointState) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "identity": state.identity,
@@ -176,7 +179,7 @@ def heading(state: CheckpointState) -> dict[str, Any]:
     }
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"A checkpoint's facts are JSON; {type(value).__name__} is not.")
@@ -184,56 +187,56 @@ def plain(value: Any) -> Any:
 
 def put_in_place(aside: Path, target: Path) -> None:
     """A folder cannot be renamed over another one: an older save of the same round steps back first."""
-    replaced = target.with_name(f"{UNFINISHED}replaced-{target.name}")
+    previous = target.with_name(f"{UNFINISHED}replaced-{target.name}")
     if target.exists():
-        shutil.rmtree(replaced, ignore_errors=True)
-        target.rename(replaced)
+        shutil.rmtree(previous, ignore_errors=True)
+        target.rename(previous)
     aside.rename(target)
-    sync(target.parent)
-    shutil.rmtree(replaced, ignore_errors=True)
+    sync_to_disk(target.parent)
+    shutil.rmtree(previous, ignore_errors=True)
 
 
-def prune(policy: CheckpointPolicy, newest: int) -> None:
+def prune_checkpoints(policy: CheckpointPolicy, newest: int) -> None:
     """Keeps the newest of this token up to that round; later rounds are another run's or damaged: not ours to judge."""
     own = [path for path in checkpoints_in(policy.folder) if token_of(path) == policy.token]
-    for path in [path for path in own if round_of(path) <= newest][KEPT:]:
+    for path in [path for path in own if round_of(path) <= newest][KEPT_CHECKPOINTS:]:
         shutil.rmtree(path, ignore_errors=True)
-    for path in leftovers(policy):
+    for path in unfinished_folders(policy):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def leftovers(policy: CheckpointPolicy) -> Iterator[Path]:
+def unfinished_folders(policy: CheckpointPolicy) -> Iterator[Path]:
     for path in policy.folder.glob(f"{UNFINISHED}*"):
         name = path.name.removeprefix(UNFINISHED).removeprefix("replaced-")
         if NAME.fullmatch(name) and token_of(Path(name)) == policy.token:
             yield path
 
 
-def name_of(number: int, token: str) -> str:
+def folder_name(number: int, token: str) -> str:
     return f"round-{number:08d}.{token}" if token else f"round-{number:08d}"
 
 
 def round_of(path: Path) -> int:
-    return int(parsed(path)["round"])
+    return int(name_parts(path)["round"])
 
 
 def token_of(path: Path) -> str:
-    return parsed(path)["token"] or ""
+    return name_parts(path)["token"] or ""
 
 
-def parsed(path: Path) -> Mapping[str, str | Any]:
+def name_parts(path: Path) -> Mapping[str, str | Any]:
     match = NAME.fullmatch(path.name)
     if match is None:
         raise CheckpointError(f"{path.name} is not the name of a checkpoint.")
     return match.groupdict()
 
 
-def digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -241,7 +244,7 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def unsaved(number: int, folder: Path, error: Exception) -> str:
+def write_failure(number: int, folder: Path, error: Exception) -> str:
     return (
         f"The checkpoint of round {number} could not be written ({error}). "
         f"Free some space in {folder.name} and retry; earlier checkpoints are intact."

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from workers.catalog import load_catalog
-from workers.engine.data.federation import Federation, make_federation
-from workers.engine.data.participation import Participation
 from workers.engine.evaluation import Evaluator
+from workers.engine.federation import Federation, make_federation
 from workers.engine.messages.arrays import Tensors
 from workers.engine.server.method import Method, MethodContext
+from workers.engine.server.participation import Participation
 from workers.engine.training.network import Network, dtype_of, make_network, stacked_gradients
 from workers.engine.training.rule import ClientStore
 from workers.engine.training.trainer import Samples, Trainer
@@ -80,7 +80,7 @@ def make_setup(
     )
 
 
-def device_named(name: str) -> torch.device:
+def device_from_name(name: str) -> torch.device:
     """`auto` is the first GPU, if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

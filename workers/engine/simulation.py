@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path as FilePath
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
 
-from workers.engine.checkpoint import CheckpointPolicy, CheckpointState, load_newest, policy_of, save
-from workers.engine.execution.choice import make_path
-from workers.engine.execution.executors import Path
-from workers.engine.messages.flower import quiet
+from workers.engine.checkpoint import (
+    CheckpointPolicy,
+    CheckpointState,
+    load_newest_checkpoint,
+    policy_of,
+    save_checkpoint,
+)
+from workers.engine.execution.executors import Executor, make_executor
+from workers.engine.messages.flower import quiet_flower
 from workers.engine.messages.grid import CohortGrid
-from workers.engine.provenance import provenance
+from workers.engine.provenance import run_provenance
 from workers.engine.records import Result, RoundRecord
-from workers.engine.server.loop import Loop, OnRound, Progress
-from workers.engine.server.survey import surveyed
-from workers.engine.setup import Setup, device_named, make_setup
+from workers.engine.server.loop import OnRound, Progress, ServerLoop
+from workers.engine.server.survey import run_survey
+from workers.engine.setup import Setup, device_from_name, make_setup
 from workers.errors import CheckpointError, StopRequested
 from workers.spec import RunSpec, canonical_hash, parse_run
 
@@ -30,46 +35,50 @@ def simulate(
     spec: RunSpec | Mapping[str, Any],
     *,
     on_round: OnRound | None = None,
-    checkpoint: CheckpointPolicy | FilePath | str | None = None,
+    checkpoint: CheckpointPolicy | Path | str | None = None,
     device: str = "auto",
     stop: Callable[[], bool] | None = None,
     on_start: Callable[[str], None] | None = None,
 ) -> Result:
     """Runs a spec (a dict is validated first) and returns its history, final parameters and provenance.
 
-    `on_start` gets the engine path before the first round, `on_round` every record. `stop` is asked before each
+    `on_start` gets the executor's name before the first round, `on_round` every record. `stop` is asked before each
     local step; once true, the rounds so far are saved (given a `checkpoint`) and `StopRequested` is raised.
     """
     started = perf_counter()
     spec = parse_run(spec)
     policy = policy_of(checkpoint)
-    found = load_newest(policy, canonical_hash(spec)) if policy else None
-    setup = make_setup(spec, device_named(device), stop)
-    path = make_path(setup, found.engine if found else spec.engine)
+    saved_state = load_newest_checkpoint(policy, canonical_hash(spec)) if policy else None
+    setup = make_setup(spec, device_from_name(device), stop)
+    executor = make_executor(setup, saved_state.engine if saved_state else spec.engine)
     try:
-        with quiet():
+        with quiet_flower():
             if on_start is not None:
-                on_start(path.name)
-            loop = make_loop(setup, path, found, on_round)
-            drive(loop, setup, path, policy)
+                on_start(executor.name)
+            loop = make_loop(setup, executor, saved_state, on_round)
+            run_rounds(loop, setup, executor, policy)
     finally:
-        path.close()
+        executor.close()
     return Result(
         tuple(loop.progress.history),
         {name: tensor.cpu().numpy() for name, tensor in loop.progress.model.items()},
-        provenance(
-            engine=path.name, device=str(setup.device), seconds=earlier_seconds(found) + perf_counter() - started
+        run_provenance(
+            engine=executor.name,
+            device=str(setup.device),
+            seconds=earlier_seconds(saved_state) + perf_counter() - started,
         ),
         loop.findings,
     )
 
 
-def make_loop(setup: Setup, path: Path, found: CheckpointState | None, on_round: OnRound | None) -> Loop:
-    grid = CohortGrid(setup.participation, path, setup.device, setup.evaluator.per_client)
+def make_loop(
+    setup: Setup, executor: Executor, saved_state: CheckpointState | None, on_round: OnRound | None
+) -> ServerLoop:
+    grid = CohortGrid(setup.participation, executor, setup.device, setup.evaluator.evaluate_per_client)
     progress = Progress(setup.initial)
-    if found is not None:
-        restore(setup, progress, found)
-    return Loop(
+    if saved_state is not None:
+        restore_progress(setup, progress, saved_state)
+    return ServerLoop(
         setup.spec,
         setup.federation,
         setup.method,
@@ -82,23 +91,23 @@ def make_loop(setup: Setup, path: Path, found: CheckpointState | None, on_round:
     )
 
 
-def drive(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy | None) -> None:
+def run_rounds(loop: ServerLoop, setup: Setup, executor: Executor, policy: CheckpointPolicy | None) -> None:
     if not loop.progress.history:
-        asked = setup.method.survey
-        loop.begin(None if asked is None else lambda: surveyed(asked, setup, path.name))
-    saved = loop.progress.round
+        survey = setup.method.survey
+        loop.begin(None if survey is None else lambda: run_survey(survey, setup, executor.name))
+    saved_round = loop.progress.round
     try:
-        while not loop.finished:
+        while not loop.is_finished:
             loop.advance()
             if policy and loop.progress.round % policy.every == 0:
-                saved = keep(loop, setup, path, policy) or saved
+                saved_round = save_progress(loop, setup, executor, policy) or saved_round
     except StopRequested:
-        if policy and loop.progress.round > saved:
-            keep(loop, setup, path, policy)
+        if policy and loop.progress.round > saved_round:
+            save_progress(loop, setup, executor, policy)
         raise
 
 
-def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int | None:
+def save_progress(loop: ServerLoop, setup: Setup, executor: Executor, policy: CheckpointPolicy) -> int | None:
     """The round that is safe now; None where it could not be written and the run shall go on all the same."""
     progress = loop.progress
     arrays = {f"{MODEL}{name}": tensor.cpu().numpy() for name, tensor in progress.model.items()}
@@ -110,7 +119,9 @@ def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int 
         "confusion": progress.confusion if progress.confusion is None else progress.confusion.tolist(),
     }
     try:
-        save(policy, CheckpointState(canonical_hash(setup.spec), progress.round, path.name, arrays, facts))
+        save_checkpoint(
+            policy, CheckpointState(canonical_hash(setup.spec), progress.round, executor.name, arrays, facts)
+        )
     except CheckpointError as error:
         if policy.on_unsaved is None:
             raise
@@ -119,23 +130,28 @@ def keep(loop: Loop, setup: Setup, path: Path, policy: CheckpointPolicy) -> int 
     return progress.round
 
 
-def earlier_seconds(found: CheckpointState | None) -> float:
-    history = found.facts["history"] if found else ()
+def earlier_seconds(saved_state: CheckpointState | None) -> float:
+    history = saved_state.facts["history"] if saved_state else ()
     return float(sum(metrics["seconds"] for _, metrics, _ in history))
 
 
-def restore(setup: Setup, progress: Progress, found: CheckpointState) -> None:
+def restore_progress(setup: Setup, progress: Progress, saved_state: CheckpointState) -> None:
     """Per-client numbers of earlier rounds are not in a checkpoint: whoever listened has them."""
 
-    def below(prefix: str) -> dict[str, np.ndarray]:
-        return {name.removeprefix(prefix): array for name, array in found.arrays.items() if name.startswith(prefix)}
+    def arrays_below(prefix: str) -> dict[str, np.ndarray]:
+        return {
+            name.removeprefix(prefix): array for name, array in saved_state.arrays.items() if name.startswith(prefix)
+        }
 
-    progress.round = found.round
-    progress.model = {name: torch.from_numpy(np.array(array)).to(setup.device) for name, array in below(MODEL).items()}
+    progress.round = saved_state.round
+    progress.model = {
+        name: torch.from_numpy(np.array(array)).to(setup.device) for name, array in arrays_below(MODEL).items()
+    }
     progress.history = [
-        RoundRecord(number, metrics, tuple(cohort)) for number, metrics, cohort in found.facts["history"]
+        RoundRecord(number, metrics, tuple(cohort)) for number, metrics, cohort in saved_state.facts["history"]
     ]
-    progress.confusion = kept if (kept := found.facts.get("confusion")) is None else np.array(kept)
-    if state := below(SERVER):
+    confusion = saved_state.facts.get("confusion")
+    progress.confusion = None if confusion is None else np.array(confusion)
+    if state := arrays_below(SERVER):
         setup.method.server.load(state)  # type: ignore[attr-defined]
-    setup.trainer.store.load(found.arrays, setup.device)
+    setup.trainer.store.load(saved_state.arrays, setup.device)

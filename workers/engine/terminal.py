@@ -12,8 +12,8 @@ from typing import Any, TextIO
 
 from workers.engine.records import RoundRecord
 
-SHOWN = {"accuracy": "{:.4f}", "loss": "{:.4f}", "train_loss": "{:.4f}", "f1": "{:.4f}", "seconds": "{:.3f} s"}
-WIDTH = 30
+METRIC_FORMATS = {"accuracy": "{:.4f}", "loss": "{:.4f}", "train_loss": "{:.4f}", "f1": "{:.4f}", "seconds": "{:.3f} s"}
+BAR_WIDTH = 30
 CLEAR_LINE = "\r\x1b[2K"
 
 
@@ -28,63 +28,64 @@ class Terminal:
     started: float = field(default_factory=monotonic)
     first: int | None = None
 
-    def event(self, name: str, **facts: Any) -> None:
+    def write_event(self, name: str, **facts: Any) -> None:
         if self.as_json:
-            self.line(json.dumps({"event": name, **facts}))
+            self.write_line(json.dumps({"event": name, **facts}))
 
-    def round(self, record: RoundRecord) -> None:
+    def write_round(self, record: RoundRecord) -> None:
         self.first = record.round if self.first is None else self.first
         if self.as_json:
-            self.event("round", **asdict(record))
+            self.write_event("round", **asdict(record))
         else:
-            self.line(round_line(record, self.rounds))
-            self.bar(record.round)
+            self.write_line(round_line(record, self.rounds))
+            self.write_bar(record.round)
 
-    def line(self, text: str) -> None:
-        self.clear()
+    def write_line(self, text: str) -> None:
+        self.clear_bar()
         self.out.write(f"{text}\n")
         self.out.flush()  # whoever reads along must see a round before the next begins, even if this process is killed
 
-    def remark(self, text: str) -> None:
-        self.clear()
+    def write_remark(self, text: str) -> None:
+        self.clear_bar()
         self.err.write(f"{text}\n")
         self.err.flush()
 
-    def bar(self, number: int) -> None:
-        if self.watched and number < self.rounds:
+    def write_bar(self, number: int) -> None:
+        if self.is_watched and number < self.rounds:
             done = number - (self.first or 0)
-            self.err.write(bar(number, self.rounds, remaining(monotonic() - self.started, done, self.rounds - number)))
+            seconds = seconds_left(monotonic() - self.started, done, self.rounds - number)
+            self.err.write(progress_bar(number, self.rounds, seconds))
             self.err.flush()
 
-    def clear(self) -> None:
-        if self.watched:
+    def clear_bar(self) -> None:
+        if self.is_watched:
             self.err.write(CLEAR_LINE)
 
     @property
-    def watched(self) -> bool:
+    def is_watched(self) -> bool:
         return not self.as_json and self.err.isatty()
 
 
 def round_line(record: RoundRecord, rounds: int) -> str:
     number = f"round {record.round:>{len(str(rounds))}}/{rounds}"
-    return "  ".join([number, *values(record.metrics)])
+    return "  ".join([number, *metric_texts(record.metrics)])
 
 
-def values(metrics: Mapping[str, float]) -> list[str]:
-    return [f"{name} {form.format(metrics[name])}" for name, form in SHOWN.items() if name in metrics]
+def metric_texts(metrics: Mapping[str, float]) -> list[str]:
+    return [f"{name} {form.format(metrics[name])}" for name, form in METRIC_FORMATS.items() if name in metrics]
 
 
-def bar(number: int, rounds: int, seconds: float | None) -> str:
-    filled = WIDTH * number // rounds
-    left = "" if seconds is None else f"  {duration(seconds)} left"
-    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {100 * number // rounds} %{left}"
+def progress_bar(number: int, rounds: int, seconds: float | None) -> str:
+    filled = BAR_WIDTH * number // rounds
+    left = "" if seconds is None else f"  {duration_text(seconds)} left"
+    return f"[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {100 * number // rounds} %{left}"
 
 
-def remaining(elapsed: float, done: int, to_do: int) -> float | None:
+def seconds_left(elapsed: float, done: int, to_do: int) -> float | None:
     return elapsed / done * to_do if done else None
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     minutes, rest = divmod(math.ceil(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -18,7 +18,7 @@ CHANNELS_PER_GROUP = 8
 MOST_GROUPS = 32
 
 
-def activation(name: Activation) -> nn.Module:
+def activation_layer(name: Activation) -> nn.Module:
     makers: dict[Activation, type[nn.Module]] = {
         "relu": nn.ReLU,
         "leaky": nn.LeakyReLU,
@@ -48,21 +48,21 @@ def feature_norm(name: Norm, features: int) -> nn.Module:
     return nn.LayerNorm(features) if name == "layer" else nn.GroupNorm(groups_of(features), features)
 
 
-def dense(sizes: Sequence[int], norm: Norm, options: LayerOptions) -> list[nn.Module]:
+def dense_layers(sizes: Sequence[int], norm: Norm, options: LayerOptions) -> list[nn.Module]:
     """Hidden layers and the last linear one."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(sizes[:-1]):
         layers.append(nn.Linear(inputs, outputs))
         if norm != "none":
             layers.append(feature_norm(norm, outputs))
-        layers.append(activation(options.activation))
+        layers.append(activation_layer(options.activation))
         if options.dropout:
             layers.append(nn.Dropout(options.dropout))
     return [*layers, nn.Linear(sizes[-2], sizes[-1])]
 
 
 def mlp(inputs: int, hidden: Sequence[int], outputs: int, options: LayerOptions) -> nn.Module:
-    return nn.Sequential(nn.Flatten(), *dense([inputs, *hidden, outputs], options.norm, options))
+    return nn.Sequential(nn.Flatten(), *dense_layers([inputs, *hidden, outputs], options.norm, options))
 
 
 def conv_net(
@@ -77,9 +77,9 @@ def conv_net(
         layers.append(nn.Conv2d(inputs, outputs, kernel, padding=padding))
         if options.norm != "none":
             layers.append(plane_norm(options.norm, outputs))
-        layers += [activation(options.activation), nn.MaxPool2d(2)]
+        layers += [activation_layer(options.activation), nn.MaxPool2d(2)]
     features, hidden, last = sizes
-    return nn.Sequential(*layers, nn.Flatten(), *dense([features, *hidden, last], "none", options))
+    return nn.Sequential(*layers, nn.Flatten(), *dense_layers([features, *hidden, last], "none", options))
 
 
 class OneLogit(nn.Module):
@@ -102,7 +102,7 @@ def conv_norm(inputs: int, outputs: int, kernel: int, norm: Norm, **options: Any
     return [conv, plane_norm(norm, outputs)]
 
 
-def he_initialised(model: nn.Module) -> nn.Module:
+def initialise_he(model: nn.Module) -> nn.Module:
     """Convolutions as in He et al. 2015 (fan out), for deep networks."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from workers.models._blocks import GlobalPool, Residual, conv_norm, he_initialised
+from workers.models._blocks import GlobalPool, Residual, conv_norm, initialise_he
 from workers.models._families import DeepOptions, Norm, WidthOptions
 
 if TYPE_CHECKING:
-    from workers.models.mobilenet_v2 import Block as InvertedBlock
-    from workers.models.mobilenet_v2 import MobileNetV2Parameters
-    from workers.models.xception import Block as SeparableBlock
+    from workers.models.mobilenet_v2 import InvertedBlock, MobileNetV2Parameters
+    from workers.models.xception import SeparableBlock
 
 
 def mobilenet(
@@ -27,7 +26,7 @@ def mobilenet(
         layers += [*conv_norm(inputs, inputs, 3, options.norm, stride=stride, groups=inputs), nn.ReLU()]
         layers += [*conv_norm(inputs, outputs, 1, options.norm), nn.ReLU()]
         inputs = outputs
-    return he_initialised(nn.Sequential(*layers, GlobalPool(), nn.Linear(inputs, classes)))
+    return initialise_he(nn.Sequential(*layers, GlobalPool(), nn.Linear(inputs, classes)))
 
 
 def mobilenet_v2(
@@ -39,7 +38,7 @@ def mobilenet_v2(
     layers += [*conv_norm(blocks[-1].outputs, last, 1, options.norm), nn.ReLU6(), GlobalPool()]
     if options.dropout:
         layers.append(nn.Dropout(options.dropout))
-    return he_initialised(nn.Sequential(*layers, nn.Linear(last, classes)))
+    return initialise_he(nn.Sequential(*layers, nn.Linear(last, classes)))
 
 
 def inverted_residual(block: InvertedBlock, norm: Norm) -> nn.Module:
@@ -54,16 +53,16 @@ def inverted_residual(block: InvertedBlock, norm: Norm) -> nn.Module:
 
 
 def resnet(channels: int, stages: Sequence[int], per_stage: int, classes: int, options: DeepOptions) -> nn.Module:
-    layers, inputs = stem(channels, stages[0], options), stages[0]
+    layers, inputs = resnet_stem(channels, stages[0], options), stages[0]
     for stage, outputs in enumerate(stages):
         for block in range(per_stage):
             stride = 2 if stage and not block else 1
             layers.append(basic_block(inputs, outputs, stride, options.norm))
             inputs = outputs
-    return he_initialised(nn.Sequential(*layers, GlobalPool(), nn.Linear(inputs, classes)))
+    return initialise_he(nn.Sequential(*layers, GlobalPool(), nn.Linear(inputs, classes)))
 
 
-def stem(channels: int, outputs: int, options: DeepOptions) -> list[nn.Module]:
+def resnet_stem(channels: int, outputs: int, options: DeepOptions) -> list[nn.Module]:
     if options.stem == "cifar":
         return [*conv_norm(channels, outputs, 3, options.norm), nn.ReLU()]
     return [*conv_norm(channels, outputs, 7, options.norm, stride=2), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1)]
@@ -84,22 +83,22 @@ def xception(
     layers = [*conv_norm(stem[0], stem[1], 3, options.norm, stride=stride), nn.ReLU()]
     layers += [*conv_norm(stem[1], stem[2], 3, options.norm), nn.ReLU()]
     # The stem has just been rectified, so the first block does not begin with an activation.
-    layers += [block_of(block, options.norm, rectify_first=bool(number)) for number, block in enumerate(blocks)]
+    layers += [separable_block(block, options.norm, rectify_first=bool(number)) for number, block in enumerate(blocks)]
     for inputs, outputs in pairwise([blocks[-1].planes[-1], *last]):
-        layers += [*separable(inputs, outputs, options.norm), nn.ReLU()]
-    return he_initialised(nn.Sequential(*layers, GlobalPool(), nn.Linear(last[-1], classes)))
+        layers += [*separable_layers(inputs, outputs, options.norm), nn.ReLU()]
+    return initialise_he(nn.Sequential(*layers, GlobalPool(), nn.Linear(last[-1], classes)))
 
 
-def separable(inputs: int, outputs: int, norm: Norm) -> list[nn.Module]:
+def separable_layers(inputs: int, outputs: int, norm: Norm) -> list[nn.Module]:
     depthwise = nn.Conv2d(inputs, inputs, 3, padding=1, groups=inputs, bias=False)
     return [depthwise, *conv_norm(inputs, outputs, 1, norm)]
 
 
-def block_of(block: SeparableBlock, norm: Norm, *, rectify_first: bool) -> nn.Module:
+def separable_block(block: SeparableBlock, norm: Norm, *, rectify_first: bool) -> nn.Module:
     layers: list[nn.Module] = []
     for number, (inputs, outputs) in enumerate(pairwise(block.planes)):
         rectified = [nn.ReLU()] if number or rectify_first else []
-        layers += [*rectified, *separable(inputs, outputs, norm)]
+        layers += [*rectified, *separable_layers(inputs, outputs, norm)]
     if not block.halves:
         return Residual(nn.Sequential(*layers), nn.Identity(), nn.Identity())
     shortcut = nn.Sequential(*conv_norm(block.planes[0], block.planes[-1], 1, norm, stride=2))

@@ -58,6 +58,10 @@ def deep_count(convs: Iterable[Conv], features: int, classes: int) -> int:
     return sum(conv.parameters for conv in convs) + linear_count(features, classes)
 
 
+def scaled_channels(channels: int, width: float) -> int:
+    return max(1, int(channels * width))
+
+
 def linear_count(inputs: int, outputs: int) -> int:
     return (inputs + 1) * outputs
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workers.catalog.component import Shape
-from workers.models._families import Conv, DeepNet, WidthOptions
+from workers.models._families import Conv, DeepNet, WidthOptions, scaled_channels
 
 if TYPE_CHECKING:
     import torch
@@ -27,29 +27,21 @@ class MobileNet(DeepNet):
     paper = "Howard et al.: MobileNets: Efficient CNNs for Mobile Vision Applications, 2017"
     Params = WidthOptions
 
-    def convs(self, channels: int, params: Any) -> Iterable[Conv]:
-        return convs(channels, params.width)
+    def convs(self, channels: int, params: Any) -> Iterator[Conv]:
+        inputs = scaled_channels(FIRST, params.width)
+        yield Conv(channels, inputs, 3)
+        for block, _ in BLOCKS:
+            outputs = scaled_channels(block, params.width)
+            yield Conv(inputs, inputs, 3, groups=inputs)
+            yield Conv(inputs, outputs, 1)
+            inputs = outputs
 
     def features(self, params: Any) -> int:
-        return scaled(BLOCKS[-1][0], params.width)
+        return scaled_channels(BLOCKS[-1][0], params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._deep_networks import mobilenet
 
-        first = scaled(FIRST, params.width)
-        blocks = [(scaled(outputs, params.width), stride) for outputs, stride in BLOCKS]
+        first = scaled_channels(FIRST, params.width)
+        blocks = [(scaled_channels(outputs, params.width), stride) for outputs, stride in BLOCKS]
         return mobilenet(shape[0], first, blocks, classes, params)
-
-
-def scaled(channels: int, width: float) -> int:
-    return max(1, int(channels * width))
-
-
-def convs(channels: int, width: float) -> Iterator[Conv]:
-    inputs = scaled(FIRST, width)
-    yield Conv(channels, inputs, 3)
-    for block, _ in BLOCKS:
-        outputs = scaled(block, width)
-        yield Conv(inputs, inputs, 3, groups=inputs)
-        yield Conv(inputs, outputs, 1)
-        inputs = outputs

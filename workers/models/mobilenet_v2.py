@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
@@ -29,7 +29,7 @@ class MobileNetV2Parameters(WidthOptions):
     """Share of the last features left out at random in training."""
 
 
-class Block(NamedTuple):
+class InvertedBlock(NamedTuple):
     inputs: int
     hidden: int
     outputs: int
@@ -48,44 +48,40 @@ class MobileNetV2(DeepNet):
     paper = "Sandler et al.: MobileNetV2: Inverted Residuals and Linear Bottlenecks, CVPR 2018"
     Params = MobileNetV2Parameters
 
-    def convs(self, channels: int, params: Any) -> Iterable[Conv]:
-        return convs(channels, params.width)
+    def convs(self, channels: int, params: Any) -> Iterator[Conv]:
+        yield Conv(channels, rounded_channels(FIRST, params.width), 3)
+        for block in inverted_blocks(params.width):
+            if block.hidden != block.inputs:
+                yield Conv(block.inputs, block.hidden, 1)
+            yield Conv(block.hidden, block.hidden, 3, groups=block.hidden)
+            yield Conv(block.hidden, block.outputs, 1)
+        yield Conv(block.outputs, last_channels(params.width), 1)
 
     def features(self, params: Any) -> int:
-        return last(params.width)
+        return last_channels(params.width)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._deep_networks import mobilenet_v2
 
-        return mobilenet_v2(shape[0], list(blocks(params.width)), last(params.width), classes, params)
+        return mobilenet_v2(shape[0], list(inverted_blocks(params.width)), last_channels(params.width), classes, params)
 
 
-def scaled(channels: int, width: float) -> int:
+def rounded_channels(channels: int, width: float) -> int:
     """The nearest multiple of 8, at least 8, that is not more than a tenth below."""
-    wanted = channels * width
-    near = max(8, int(wanted + 4) // 8 * 8)
-    return near + 8 if near < 0.9 * wanted else near
+    exact = channels * width
+    near = max(8, int(exact + 4) // 8 * 8)
+    return near + 8 if near < 0.9 * exact else near
 
 
-def last(width: float) -> int:
+def last_channels(width: float) -> int:
     """The paper widens the last layer but never narrows it."""
-    return scaled(LAST, max(1.0, width))
+    return rounded_channels(LAST, max(1.0, width))
 
 
-def blocks(width: float) -> Iterator[Block]:
-    inputs = scaled(FIRST, width)
+def inverted_blocks(width: float) -> Iterator[InvertedBlock]:
+    inputs = rounded_channels(FIRST, width)
     for expansion, channels, repeats, first_stride in SEQUENCES:
         for repeat in range(repeats):
-            outputs = scaled(channels, width)
-            yield Block(inputs, inputs * expansion, outputs, 1 if repeat else first_stride)
+            outputs = rounded_channels(channels, width)
+            yield InvertedBlock(inputs, inputs * expansion, outputs, 1 if repeat else first_stride)
             inputs = outputs
-
-
-def convs(channels: int, width: float) -> Iterator[Conv]:
-    yield Conv(channels, scaled(FIRST, width), 3)
-    for block in blocks(width):
-        if block.hidden != block.inputs:
-            yield Conv(block.inputs, block.hidden, 1)
-        yield Conv(block.hidden, block.hidden, 3, groups=block.hidden)
-        yield Conv(block.hidden, block.outputs, 1)
-    yield Conv(block.outputs, last(width), 1)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workers.catalog.component import Shape
@@ -24,8 +24,16 @@ class ResNet18(DeepNet):
     label = "ResNet-18"
     paper = "He et al.: Deep Residual Learning for Image Recognition, CVPR 2016"
 
-    def convs(self, channels: int, params: Any) -> Iterable[Conv]:
-        return [Conv(channels, STAGES[0], 7 if params.stem == "imagenet" else 3), *stages()]
+    def convs(self, channels: int, params: Any) -> Iterator[Conv]:
+        inputs = STAGES[0]
+        yield Conv(channels, inputs, 7 if params.stem == "imagenet" else 3)
+        for outputs in STAGES:
+            if outputs != inputs:
+                yield Conv(inputs, outputs, 1)
+            for _ in range(BLOCKS_PER_STAGE):
+                yield Conv(inputs, outputs, 3)
+                yield Conv(outputs, outputs, 3)
+                inputs = outputs
 
     def features(self, params: Any) -> int:
         return STAGES[-1]
@@ -34,14 +42,3 @@ class ResNet18(DeepNet):
         from workers.models._deep_networks import resnet
 
         return resnet(shape[0], STAGES, BLOCKS_PER_STAGE, classes, params)
-
-
-def stages() -> Iterator[Conv]:
-    inputs = STAGES[0]
-    for outputs in STAGES:
-        if outputs != inputs:
-            yield Conv(inputs, outputs, 1)
-        for _ in range(BLOCKS_PER_STAGE):
-            yield Conv(inputs, outputs, 3)
-            yield Conv(outputs, outputs, 3)
-            inputs = outputs

@@ -1,1 +1,1 @@
-"""One file per component; see `workers.catalog.component` for what each declares."""
+"""Components, related ones in one file; see `workers.catalog.component` for what each declares."""

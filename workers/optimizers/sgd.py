@@ -33,8 +33,8 @@ class Sgd(Optimizer):
     sums_gradients = True
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
-        chosen = spec.local.optimizer
-        if isinstance(chosen, SgdParameters) and chosen.nesterov and not chosen.momentum:
+        params = spec.local.optimizer
+        if isinstance(params, SgdParameters) and params.nesterov and not params.momentum:
             yield Problem("local.optimizer.nesterov", "Nesterov needs a momentum above 0.")
 
     def build(self, params: Any) -> StackedOptimizer:

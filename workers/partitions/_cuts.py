@@ -20,7 +20,7 @@ def counts_by_share(shares: np.ndarray, total: int) -> np.ndarray:
     return np.diff(np.minimum(edges, total), prepend=0)
 
 
-def grouped(owner: np.ndarray, clients: int) -> Sequence[np.ndarray]:
+def indices_by_client(owner: np.ndarray, clients: int) -> Sequence[np.ndarray]:
     """The indices of each client, ascending, where `owner` names the client of each index."""
     order = np.argsort(owner, kind="stable")
     return np.split(order, np.cumsum(np.bincount(owner, minlength=clients))[:-1])
@@ -28,9 +28,9 @@ def grouped(owner: np.ndarray, clients: int) -> Sequence[np.ndarray]:
 
 def min_size_problems(spec: RunSpec) -> Iterable[Problem]:
     """A minimum size that no partition of the training set could reach."""
-    least, clients, there_are = getattr(spec.partition, "min_size", 0), spec.client_count, spec.dataset_facts.train
-    if least * clients > there_are:
-        yield Problem("partition.min_size", f"{clients} clients of {least} are more than the {there_are} samples.")
+    least, clients, samples = getattr(spec.partition, "min_size", 0), spec.client_count, spec.dataset_facts.train
+    if least * clients > samples:
+        yield Problem("partition.min_size", f"{clients} clients of {least} are more than the {samples} samples.")
 
 
 def equal_counts(total: int, parts: int) -> np.ndarray:

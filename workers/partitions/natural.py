@@ -7,7 +7,7 @@ import numpy as np
 
 from workers.catalog.component import Partition, PartitionInput
 from workers.errors import FederationError, Problem
-from workers.partitions._cuts import grouped
+from workers.partitions._cuts import indices_by_client
 
 if TYPE_CHECKING:
     from workers.spec import RunSpec
@@ -23,11 +23,11 @@ class Natural(Partition):
     label = "Natural clients"
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
-        there_are = spec.dataset_facts.natural_clients
-        if there_are is None:
+        natural_clients = spec.dataset_facts.natural_clients
+        if natural_clients is None:
             yield Problem("partition", f"{spec.dataset.name} has no natural clients: choose another partition.")
-        elif spec.client_count > there_are:
-            yield Problem("clients", f"{spec.client_count} clients, but {spec.dataset.name} has {there_are}.")
+        elif spec.client_count > natural_clients:
+            yield Problem("clients", f"{spec.client_count} clients, but {spec.dataset.name} has {natural_clients}.")
 
     def split(self, data: PartitionInput, params: Any) -> Sequence[np.ndarray]:
         if data.natural is None:
@@ -35,4 +35,4 @@ class Natural(Partition):
         names, owner = np.unique(data.natural, return_inverse=True)
         if data.clients > len(names):
             raise FederationError(f"{data.clients} clients, but the data set has {len(names)}: take fewer.")
-        return grouped(owner, len(names))[: data.clients]
+        return indices_by_client(owner, len(names))[: data.clients]

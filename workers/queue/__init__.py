@@ -1,0 +1,1 @@
+"""From queued to done: the Celery task, the slot it watches, and the runner process that computes."""

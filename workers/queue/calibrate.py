@@ -16,25 +16,25 @@ from typing import Any
 
 from workers.errors import StopRequested, TributaryError
 from workers.spec import RunSpec, parse_run
-from workers.spec.work import parameter_count
+from workers.spec.workload import parameter_count
 
 TRIAL_SECONDS = 1.5
 TRIAL_ROUNDS = 40
 SMALL_MODEL = 200_000
-SMALL, LARGE = ("cohort", 16, 3), ("sequential", 2, 1)
+SMALL_TRIAL, LARGE_TRIAL = ("cohort", 16, 3), ("sequential", 2, 1)
 """Engine path, clients and batches: small models are stacked; many steps of a large one would keep a person waiting."""
 
 
 def trial_spec(spec: RunSpec) -> RunSpec:
     """The same model, optimizer and batch size on a few clients with some batches of made data each."""
     facts = spec.dataset_facts
-    path, most, batches = SMALL if parameter_count(spec) < SMALL_MODEL else LARGE
-    clients = min(spec.cohort_size, most)
+    engine, most_clients, batches = SMALL_TRIAL if parameter_count(spec) < SMALL_MODEL else LARGE_TRIAL
+    clients = min(spec.cohort_size, most_clients)
     samples = max(facts.classes, clients * batches * spec.local.batch_size)
-    made = {"shape": list(facts.shape), "classes": facts.classes, "train": samples, "test": 1}
+    blobs = {"shape": list(facts.shape), "classes": facts.classes, "train": samples, "test": 1}
     return parse_run(
         {
-            "dataset": {"name": "blobs", **made},
+            "dataset": {"name": "blobs", **blobs},
             "model": spec.model.model_dump(mode="json"),
             "strategy": {"name": "fedavg"},
             "clients": clients,
@@ -42,12 +42,12 @@ def trial_spec(spec: RunSpec) -> RunSpec:
             "local": {**spec.local.model_dump(mode="json"), "epochs": 1},
             "evaluation": {"every": TRIAL_ROUNDS},
             "precision": spec.precision,
-            "engine": path,
+            "engine": engine,
         }
     )
 
 
-def measure(spec: RunSpec) -> dict[str, float]:
+def measure_step_seconds(spec: RunSpec) -> float:
     """Over the rounds that fit into the trial's time, without the first, which pays for everything new."""
     from workers.engine import simulate
     from workers.engine.records import RoundRecord
@@ -62,29 +62,29 @@ def measure(spec: RunSpec) -> dict[str, float]:
 
     with suppress(StopRequested):
         simulate(spec, on_round=on_round, device="cpu", stop=lambda: time.monotonic() > until[0])
-    return averaged(rounds[1:] or rounds)
+    return mean_step_seconds(rounds[1:] or rounds)
 
 
-def averaged(rounds: Sequence[Any]) -> dict[str, float]:
+def mean_step_seconds(rounds: Sequence[Any]) -> float:
     if not rounds:
         raise TributaryError("No round came to its end.")
     train = sum(record.metrics["seconds_train"] for record in rounds)
     steps = sum(record.metrics["local_steps"] for record in rounds)
-    return {"step": train / max(1.0, steps)}
+    return float(train / max(1.0, steps))
 
 
-def answer(data: dict[str, Any]) -> dict[str, Any]:
+def calibrate_spec(data: dict[str, Any]) -> dict[str, Any]:
     try:
-        return dict(measure(trial_spec(parse_run(data))))
+        return {"step": measure_step_seconds(trial_spec(parse_run(data)))}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
 def main() -> None:
-    wanted = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     # Before torch is imported, which reads it once.
-    os.environ["OMP_NUM_THREADS"] = os.environ["TRIBUTARY_THREADS"] = str(wanted["threads"])
-    answers = [answer(spec) for spec in wanted["specs"]]
+    os.environ["OMP_NUM_THREADS"] = os.environ["TRIBUTARY_THREADS"] = str(request["threads"])
+    answers = [calibrate_spec(spec) for spec in request["specs"]]
     json.dump(answers, sys.stdout)
 
 

@@ -10,12 +10,11 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import psutil
 
+from workers.machine import package_versions, processor_name
 from workers.memory import allowed_memory
 
 PACKAGES = ("torch", "flwr", "ray")
@@ -48,7 +47,9 @@ class Gauge:
         now = time.monotonic()
         elapsed = max(1e-9, now - self.read_at)
         self.spent, self.read_at = spent, now
-        return Reading(min(1.0, used / elapsed / self.threads), sum(map(resident, family)), *gpu_use(self.device))
+        return Reading(
+            min(1.0, used / elapsed / self.threads), sum(map(resident_memory, family)), *read_gpu_use(self.device)
+        )
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -65,70 +66,53 @@ def cpu_seconds(process: psutil.Process) -> float | None:
     return None
 
 
-def resident(process: psutil.Process) -> int:
+def resident_memory(process: psutil.Process) -> int:
     with suppress(psutil.Error):
         return int(process.memory_info().rss)
     return 0
 
 
-def gpu_use(device: str) -> tuple[float | None, int | None]:
-    if (found := ask_gpu(device, "utilization.gpu", "memory.used")) is None:
+def read_gpu_use(device: str) -> tuple[float | None, int | None]:
+    if (answers := query_gpu(device, "utilization.gpu", "memory.used")) is None:
         return None, None
-    use, memory = found
-    return number(use, 0.01), whole(memory)
+    use, memory = answers
+    return parse_number(use, 0.01), parse_mebibytes(memory)
 
 
-def facts(device: str) -> dict[str, Any]:
+def slot_facts(device: str) -> dict[str, Any]:
     """What a slot is made of, told once at its start."""
-    found: dict[str, Any] = {
-        "device": processor(),
+    facts: dict[str, Any] = {
+        "device": processor_name(),
         "memory": allowed_memory(),
-        "versions": {"python": platform.python_version(), **packages()},
+        "versions": {"python": platform.python_version(), **package_versions(PACKAGES)},
     }
-    if told := ask_gpu(device, "name", "memory.total"):
-        found |= {"device": told[0], "gpu_memory": whole(told[1])}
-    return found
+    if gpu := query_gpu(device, "name", "memory.total"):
+        facts |= {"device": gpu[0], "gpu_memory": parse_mebibytes(gpu[1])}
+    return facts
 
 
-def processor() -> str:
-    """As Linux names it; elsewhere the architecture."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def packages() -> dict[str, str]:
-    known = {}
-    for name in PACKAGES:
-        with suppress(PackageNotFoundError):
-            known[name] = version(name)
-    return known
-
-
-def ask_gpu(device: str, *questions: str) -> list[str] | None:
+def query_gpu(device: str, *questions: str) -> list[str] | None:
     """The driver's answers about a device such as cuda:1; None on a CPU, or where the driver's tool does not answer."""
     program = shutil.which("nvidia-smi")
     if not device.startswith("cuda") or program is None:
         return None
-    chosen = ["--query-gpu=" + ",".join(questions), "--format=csv,noheader,nounits", "-i", physical(device)]
+    flags = ["--query-gpu=" + ",".join(questions), "--format=csv,noheader,nounits", "-i", physical_device(device)]
     try:
-        told = subprocess.run([program, *chosen], capture_output=True, text=True, timeout=SMI_SECONDS, check=True)
+        answer = subprocess.run([program, *flags], capture_output=True, text=True, timeout=SMI_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    answers = [each.strip() for each in told.stdout.strip().split(",")]
+    answers = [each.strip() for each in answer.stdout.strip().split(",")]
     return answers if len(answers) == len(questions) else None
 
 
-def physical(device: str, environ: Mapping[str, str] = os.environ) -> str:
+def physical_device(device: str, environ: Mapping[str, str] = os.environ) -> str:
     """CUDA counts only the visible devices, the driver all of them."""
     place = int(device.partition(":")[2] or 0)
     visible = [each.strip() for each in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each.strip()]
     return visible[place] if place < len(visible) else str(place)
 
 
-def number(text: str, unit: float) -> float | None:
+def parse_number(text: str, unit: float) -> float | None:
     """The driver says "[N/A]" where it cannot tell."""
     try:
         return float(text) * unit
@@ -136,6 +120,6 @@ def number(text: str, unit: float) -> float | None:
         return None
 
 
-def whole(mebibytes: str) -> int | None:
-    found = number(mebibytes, MEBIBYTE)
-    return None if found is None else int(found)
+def parse_mebibytes(mebibytes: str) -> int | None:
+    size = parse_number(mebibytes, MEBIBYTE)
+    return None if size is None else int(size)

@@ -1,3 +1,5 @@
+"""A run's log: what the worker and the run's libraries say, in a file of the run's folder."""
+
 from __future__ import annotations
 
 import logging

@@ -20,7 +20,6 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, TextIO
 
-from workers import quiet
 from workers.errors import CheckpointError, StopRequested, TributaryError
 
 PR_SET_PDEATHSIG = 1
@@ -28,7 +27,7 @@ MODEL_FILE = "model.safetensors"
 logger = logging.getLogger(__name__)
 
 
-class Pipe:
+class EventPipe:
     """Events to the parent. The pipe is taken before any library can write into it."""
 
     def __init__(self) -> None:
@@ -42,7 +41,7 @@ class Pipe:
             self.stream.flush()
 
 
-class Inbox:
+class JobInbox:
     """Messages from the parent, read beside the computation so that a stop is heard in the middle of a round."""
 
     def __init__(self) -> None:
@@ -65,16 +64,16 @@ class Inbox:
         os._exit(1)
 
 
-def die_with(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """Even a run that hangs in compiled code ends when its parent is killed."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)
 
 
-def run_job(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> None:
+def run_job(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool]) -> None:
     try:
-        pipe.send("done", **compute(job, pipe, stop))
+        pipe.send("done", **compute_run(job, pipe, stop))
     except StopRequested:
         pipe.send("stopped")
     except TributaryError as error:
@@ -83,7 +82,7 @@ def run_job(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> Non
         pipe.send("failed", reason=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
 
 
-def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> dict[str, Any]:
+def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool]) -> dict[str, Any]:
     from workers.engine import simulate
     from workers.engine.checkpoint import CheckpointPolicy
     from workers.engine.records import RoundRecord
@@ -100,12 +99,12 @@ def compute(job: Mapping[str, Any], pipe: Pipe, stop: Callable[[], bool]) -> dic
         logger.warning("%s", error)
         pipe.send("unsaved", round=number, reason=str(error))
 
-    wanted = job["checkpoint"]
+    checkpoint = job["checkpoint"]
     policy = CheckpointPolicy(
-        folder=Path(wanted["folder"]),
-        every=wanted["every"],
-        token=wanted["token"],
-        resume=tuple(path for path in map(Path, wanted["resume"]) if path.exists()),
+        folder=Path(checkpoint["folder"]),
+        every=checkpoint["every"],
+        token=checkpoint["token"],
+        resume=tuple(path for path in map(Path, checkpoint["resume"]) if path.exists()),
         on_saved=lambda number, path: pipe.send("checkpoint", round=number, path=str(path)),
         on_unsaved=on_unsaved,
     )
@@ -139,13 +138,12 @@ def import_engine(threads: int) -> None:
 
 
 def main(parent: int, threads: int) -> None:
-    die_with(parent)
-    pipe = Pipe()
-    quiet.hush()
+    die_with_parent(parent)
+    pipe = EventPipe()
     # The parent decides when to end; a Ctrl-C in the terminal reaches the whole group.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    inbox = Inbox()
+    inbox = JobInbox()
     import_engine(threads)
     pipe.send("ready", pid=os.getpid())
     while (job := inbox.jobs.get()) is not None:

@@ -21,11 +21,11 @@ import psutil
 from workers.errors import TributaryError
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
-READ = 1 << 16
+READ_BYTES = 1 << 16
 TAIL_LINES = 20
 EXIT_SECONDS = 3.0
-WEIGH_SECONDS = 1.0
-RUNNER = (sys.executable, "-m", "workers.queue.runner")
+MEMORY_CHECK_SECONDS = 1.0
+RUNNER_COMMAND = (sys.executable, "-m", "workers.queue.runner")
 
 
 class RunnerDiedError(TributaryError):
@@ -48,7 +48,7 @@ class Limits:
 NO_LIMITS = Limits()
 
 
-class Lines:
+class LineReader:
     """Whole lines out of a non-blocking pipe."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -60,7 +60,7 @@ class Lines:
     def read(self) -> list[str]:
         chunks = [self.rest]
         try:
-            while chunk := os.read(self.stream.fileno(), READ):
+            while chunk := os.read(self.stream.fileno(), READ_BYTES):
                 chunks.append(chunk)
             self.ended = True
         except BlockingIOError:
@@ -70,13 +70,13 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Child:
-    """A runner process and its three pipes: what it is told, what it tells, and what its libraries print."""
+class RunnerProcess:
+    """A runner process and its three pipes: messages to it, its events, and what its libraries print."""
 
     process: subprocess.Popen[bytes]
-    told: IO[bytes]
-    events: Lines
-    words: Lines
+    stdin: IO[bytes]
+    events: LineReader
+    output: LineReader
 
     @property
     def alive(self) -> bool:
@@ -91,31 +91,31 @@ class Child:
     def close(self) -> None:
         """Lets the runner leave, or ends it."""
         with suppress(BrokenPipeError):
-            self.told.close()
+            self.stdin.close()
         try:
             self.process.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
         self.events.stream.close()
-        self.words.stream.close()
+        self.output.stream.close()
 
 
-def spawn(command: list[str], threads: int) -> Child:
+def spawn_runner(command: list[str], threads: int) -> RunnerProcess:
     process = subprocess.Popen(
         [*command, str(os.getpid()), str(threads)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(threads),
+        env=runner_environment(threads),
         start_new_session=True,
     )
-    told, events, words = process.stdin, process.stdout, process.stderr
-    if told is None or events is None or words is None:
+    stdin, events, output = process.stdin, process.stdout, process.stderr
+    if stdin is None or events is None or output is None:
         raise RunnerDiedError("The run's process has no pipes.")
-    return Child(process, told, Lines(events), Lines(words))
+    return RunnerProcess(process, stdin, LineReader(events), LineReader(output))
 
 
-def environment(threads: int) -> dict[str, str]:
+def runner_environment(threads: int) -> dict[str, str]:
     path = [str(PACKAGE_ROOT), os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
@@ -129,12 +129,12 @@ def environment(threads: int) -> dict[str, str]:
 class Slot:
     """One warm runner. Not thread-safe, and to be used from the thread that lives as long as the process."""
 
-    def __init__(self, *, device: str = "cpu", threads: int = 1, command: Sequence[str] = RUNNER) -> None:
+    def __init__(self, *, device: str = "cpu", threads: int = 1, command: Sequence[str] = RUNNER_COMMAND) -> None:
         self.device, self.threads, self.command = device, threads, list(command)
-        self.child: Child | None = None
+        self.child: RunnerProcess | None = None
         self.log: Callable[[str], None] | None = None
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
-        self.begun = self.heard = self.weigh_at = 0.0
+        self.started_at = self.last_event_at = self.next_memory_check = 0.0
         self.limits = Limits()
 
     @property
@@ -146,14 +146,14 @@ class Slot:
         if self.pid is None:
             self.close()
             self.tail.clear()
-            self.child = spawn(self.command, self.threads)
+            self.child = spawn_runner(self.command, self.threads)
 
     def start(
         self, job: Mapping[str, Any], *, limits: Limits = NO_LIMITS, log: Callable[[str], None] | None = None
     ) -> None:
         self.warm()
         self.limits, self.log = limits, log
-        self.begun = self.heard = self.weigh_at = time.monotonic()
+        self.started_at = self.last_event_at = self.next_memory_check = time.monotonic()
         self.tail.clear()
         self.send({"do": "run", "device": self.device, **job})
 
@@ -162,58 +162,58 @@ class Slot:
         self.send({"do": "stop"})
 
     def send(self, message: Mapping[str, Any]) -> None:
-        child = self.started()
+        child = self.require_child()
         try:
-            child.told.write(json.dumps(message).encode() + b"\n")
-            child.told.flush()
+            child.stdin.write(json.dumps(message).encode() + b"\n")
+            child.stdin.flush()
         except BrokenPipeError:
-            raise self.death(child) from None
+            raise self.death_error(child) from None
 
     def poll(self, timeout: float) -> list[dict[str, Any]]:
         """All events that are there, or that come within the time. Raises `RunnerDiedError` or `LimitError`."""
-        child = self.started()
-        select.select([each.stream for each in (child.events, child.words) if not each.ended], [], [], timeout)
-        self.keep_words(child)
+        child = self.require_child()
+        select.select([each.stream for each in (child.events, child.output) if not each.ended], [], [], timeout)
+        self.collect_output(child)
         events = [json.loads(line) for line in child.events.read()]
         if events:
-            self.heard = time.monotonic()
+            self.last_event_at = time.monotonic()
         elif child.events.ended:
-            raise self.death(child)
-        self.enforce()
+            raise self.death_error(child)
+        self.enforce_limits()
         return events
 
-    def started(self) -> Child:
-        """Also after its death, so that its last events and words are heard."""
+    def require_child(self) -> RunnerProcess:
+        """Also after its death, so that its last events and output are read."""
         if self.child is None:
             raise RunnerDiedError("The run's process was never started.")
         return self.child
 
-    def keep_words(self, child: Child) -> None:
-        for line in child.words.read():
+    def collect_output(self, child: RunnerProcess) -> None:
+        for line in child.output.read():
             self.tail.append(line)
             if self.log:
                 self.log(line)
 
-    def enforce(self) -> None:
+    def enforce_limits(self) -> None:
         now, limits = time.monotonic(), self.limits
-        if limits.seconds is not None and now - self.begun > limits.seconds:
+        if limits.seconds is not None and now - self.started_at > limits.seconds:
             self.end_over_limit(f"The run took longer than the {limits.seconds:g} seconds allowed", "SECONDS")
-        if limits.silence is not None and now - self.heard > limits.silence:
+        if limits.silence is not None and now - self.last_event_at > limits.silence:
             self.end_over_limit(f"The run gave no sign for {limits.silence:g} seconds", "SILENCE")
         # Looking at a family of processes costs milliseconds, which fast rounds would feel.
-        if limits.memory is not None and now >= self.weigh_at:
-            self.weigh_at = now + WEIGH_SECONDS
-            if self.memory() > limits.memory:
+        if limits.memory is not None and now >= self.next_memory_check:
+            self.next_memory_check = now + MEMORY_CHECK_SECONDS
+            if self.used_memory() > limits.memory:
                 self.end_over_limit(f"The run used more than the {limits.memory / 1e6:,.0f} MB allowed", "MEMORY")
 
     def end_over_limit(self, reason: str, setting: str) -> None:
         """The first line is the same for all such runs, so that people find them together."""
-        child = self.started()
+        child = self.require_child()
         child.kill()
-        self.keep_words(child)
+        self.collect_output(child)
         raise LimitError("\n".join([f"{reason} and was ended (TRIBUTARY_RUN_{setting}).", *self.tail]))
 
-    def memory(self) -> int:
+    def used_memory(self) -> int:
         """Of the runner and all its children."""
         try:
             process = psutil.Process(self.pid)
@@ -221,9 +221,9 @@ class Slot:
         except psutil.Error:
             return 0
 
-    def death(self, child: Child) -> RunnerDiedError:
+    def death_error(self, child: RunnerProcess) -> RunnerDiedError:
         child.kill()
-        self.keep_words(child)
+        self.collect_output(child)
         code = child.process.returncode
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         return RunnerDiedError("\n".join([f"The run's process {how}.", *self.tail]))

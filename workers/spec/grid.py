@@ -13,7 +13,7 @@ from workers.spec.identity import CellIdentity, cell_identity
 from workers.spec.runspec import RunSpec, parse_run
 
 DEFAULT_LIMIT = 10_000
-SEEDS = range(2**31)
+VALID_SEEDS = range(2**31)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Variant:
     """One value of a field, and for each resolved path in it the path at which it was written."""
 
     value: Any
-    written: dict[str, str] = field(default_factory=dict)
+    written_paths: dict[str, str] = field(default_factory=dict)
 
 
 def expand(blocks: Sequence[Mapping[str, Any]], *, limit: int = DEFAULT_LIMIT) -> Grid:
@@ -51,19 +51,19 @@ def expand(blocks: Sequence[Mapping[str, Any]], *, limit: int = DEFAULT_LIMIT) -
         raise SpecError(problems)
     if (total := sum(count_runs(block) for block in blocks)) > limit:
         raise SpecError([Problem("blocks", f"The grid has {total:,} runs; the limit is {limit:,}. Narrow an axis.")])
-    return planned(blocks)
+    return plan_runs(blocks)
 
 
-def planned(blocks: Sequence[Mapping[str, Any]]) -> Grid:
+def plan_runs(blocks: Sequence[Mapping[str, Any]]) -> Grid:
     runs: dict[str, PlannedRun] = {}
     problems: set[Problem] = set()
-    parsed = CellParser()
+    parser = CellParser()
     for index, block in enumerate(blocks):
-        for variant in variants(with_seeds(block), "", f"blocks.{index}"):
+        for variant in value_variants(with_seeds(block), "", f"blocks.{index}"):
             try:
-                run = parsed.run(variant.value)
+                run = parser.plan(variant.value)
             except SpecError as error:
-                problems |= {as_written(problem, variant, index, block) for problem in error.errors}
+                problems |= {problem_as_written(problem, variant, index, block) for problem in error.errors}
                 continue
             runs.setdefault(run.hash, run)
     if problems:
@@ -77,40 +77,40 @@ class CellParser:
     def __init__(self) -> None:
         self.cells: dict[str, tuple[RunSpec, CellIdentity]] = {}
 
-    def run(self, data: Mapping[str, Any]) -> PlannedRun:
+    def plan(self, data: Mapping[str, Any]) -> PlannedRun:
         seed, cell = data.get("seed", 0), repr({key: value for key, value in data.items() if key != "seed"})
-        if cell in self.cells and type(seed) is int and seed in SEEDS:
+        if cell in self.cells and type(seed) is int and seed in VALID_SEEDS:
             first, identity = self.cells[cell]
             spec = first.model_copy(update={"seed": seed})
         else:
             spec = parse_run(data)
             identity = cell_identity(spec)
             self.cells[cell] = spec, identity
-        return PlannedRun(spec, identity.run(spec.seed), identity.cell)
+        return PlannedRun(spec, identity.run_hash(spec.seed), identity.cell)
 
 
-def as_written(problem: Problem, variant: Variant, index: int, block: Mapping[str, Any]) -> Problem:
+def problem_as_written(problem: Problem, variant: Variant, index: int, block: Mapping[str, Any]) -> Problem:
     """The problem at the path where the person wrote the value; a missing field at its parent's path."""
     parts = problem.path.split(".")
     if parts == ["seed"] and "seeds" in block:
-        place = variant.written["seed"].removeprefix(f"blocks.{index}.seed")
+        place = variant.written_paths["seed"].removeprefix(f"blocks.{index}.seed")
         return Problem(f"blocks.{index}.seeds{place}", problem.message)
     for length in range(len(parts), 0, -1):
-        if written := variant.written.get(".".join(parts[:length])):
+        if written := variant.written_paths.get(".".join(parts[:length])):
             return Problem(".".join([written, *parts[length:]]), problem.message)
     return problem.below(f"blocks.{index}")
 
 
 def count_runs(block: Mapping[str, Any]) -> int:
     """The size of a block's product, without expanding it."""
-    return count(with_seeds(block))
+    return count_variants(with_seeds(block))
 
 
-def count(value: Any) -> int:
+def count_variants(value: Any) -> int:
     if isinstance(value, Mapping):
-        return math.prod(count(each) for each in value.values())
+        return math.prod(count_variants(each) for each in value.values())
     if isinstance(value, list | tuple):
-        return sum(1 if isinstance(each, list | tuple) else count(each) for each in value)
+        return sum(1 if isinstance(each, list | tuple) else count_variants(each) for each in value)
     return 1
 
 
@@ -123,15 +123,15 @@ def with_seeds(block: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def variants(value: Any, path: str, written: str) -> Iterator[Variant]:
+def value_variants(value: Any, path: str, written: str) -> Iterator[Variant]:
     """A list inside a list is a value that is itself a list, so it is not an axis."""
     if isinstance(value, Mapping):
         keys = list(value)
-        axes = [list(variants(value[key], join(path, key), f"{written}.{key}")) for key in keys]
+        axes = [list(value_variants(value[key], join_path(path, key), f"{written}.{key}")) for key in keys]
         for combination in itertools.product(*axes):
             places = {path: written} if path else {}
             for each in combination:
-                places |= each.written
+                places |= each.written_paths
             yield Variant(dict(zip(keys, (each.value for each in combination), strict=True)), places)
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
@@ -139,12 +139,12 @@ def variants(value: Any, path: str, written: str) -> Iterator[Variant]:
             if isinstance(each, list | tuple):
                 yield Variant(each, {path: place})
             else:
-                yield from variants(each, path, place)
+                yield from value_variants(each, path, place)
     else:
         yield Variant(value, {path: written})
 
 
-def join(path: str, key: Any) -> str:
+def join_path(path: str, key: Any) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
@@ -153,7 +153,7 @@ def block_problems(block: Any, path: str) -> Iterator[Problem]:
         yield Problem(path, "A block is a mapping of fields.")
         return
     yield from seed_problems(block, path)
-    yield from empty_axes({key: value for key, value in block.items() if key != "seeds"}, path)
+    yield from axis_problems({key: value for key, value in block.items() if key != "seeds"}, path)
 
 
 def seed_problems(block: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -168,15 +168,15 @@ def seed_problems(block: Mapping[str, Any], path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.seeds", f"Between 1 and {DEFAULT_LIMIT:,} seeds are needed.")
 
 
-def empty_axes(value: Any, path: str) -> Iterator[Problem]:
+def axis_problems(value: Any, path: str) -> Iterator[Problem]:
     if isinstance(value, Mapping):
         for key, each in value.items():
             if not isinstance(key, str):
                 yield Problem(f"{path}.{key}", "Field names are text.")
-            yield from empty_axes(each, f"{path}.{key}")
+            yield from axis_problems(each, f"{path}.{key}")
     elif isinstance(value, list | tuple):
         if not value:
             yield Problem(path, "This axis has no values.")
         for index, each in enumerate(value):
             if not isinstance(each, list | tuple):
-                yield from empty_axes(each, f"{path}.{index}")
+                yield from axis_problems(each, f"{path}.{index}")

@@ -21,32 +21,32 @@ class CellIdentity:
     before: str
     after: str
 
-    def run(self, seed: int) -> str:
-        return sha256(f"{self.before}{seed}{self.after}")
+    def run_hash(self, seed: int) -> str:
+        return sha256_hex(f"{self.before}{seed}{self.after}")
 
 
 def cell_identity(spec: RunSpec) -> CellIdentity:
     """What all seeds of a cell share, worked out once: a grid has many of them."""
-    parts = identity(spec)
+    parts = identity_parts(spec)
     parts["spec"]["seed"] = ANY_SEED
-    before, after = canonical(parts).split(f'"seed":"{ANY_SEED}"')
+    before, after = canonical_json(parts).split(f'"seed":"{ANY_SEED}"')
     del parts["spec"]["seed"]
-    return CellIdentity(digest(parts), f'{before}"seed":', after)
+    return CellIdentity(canonical_digest(parts), f'{before}"seed":', after)
 
 
 def canonical_hash(spec: RunSpec) -> str:
     """Hex SHA-256 over the resolved spec, the data set's checksum and the components' versions, without `engine`."""
-    return digest(identity(spec))
+    return canonical_digest(identity_parts(spec))
 
 
 def cell_hash(spec: RunSpec) -> str:
     """The same for all runs that differ only in seed."""
-    without_seed = identity(spec)
+    without_seed = identity_parts(spec)
     del without_seed["spec"]["seed"]
-    return digest(without_seed)
+    return canonical_digest(without_seed)
 
 
-def identity(spec: RunSpec) -> dict[str, Any]:
+def identity_parts(spec: RunSpec) -> dict[str, Any]:
     catalog = load_catalog()
     dataset = catalog.datasets[spec.dataset.name]
     return {
@@ -62,13 +62,13 @@ def identity(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def sha256(text: str) -> str:
+def sha256_hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def digest(value: Any) -> str:
-    return sha256(canonical(value))
+def canonical_digest(value: Any) -> str:
+    return sha256_hex(canonical_json(value))

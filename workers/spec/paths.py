@@ -23,18 +23,18 @@ def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def varying_paths(specs: Iterable[Mapping[str, Any]], ignore: Iterable[str] = ("seed", "engine")) -> list[str]:
     """Paths that do not have one and the same value in all specs, in the order of first appearance."""
-    return varying_in([flatten(spec) for spec in specs], ignore)
+    return varying_flat_paths([flatten(spec) for spec in specs], ignore)
 
 
-def varying_in(rows: Sequence[Mapping[str, Any]], ignore: Iterable[str] = ("seed", "engine")) -> list[str]:
+def varying_flat_paths(rows: Sequence[Mapping[str, Any]], ignore: Iterable[str] = ("seed", "engine")) -> list[str]:
     """The same for specs that are flat already: a lab compares hundreds at a time."""
-    first, found = rows[0] if rows else {}, set[str]()
+    first, varying = rows[0] if rows else {}, set[str]()
     for row in rows[1:]:
-        found.update(path for path, value in row.items() if differs(value, first.get(path)))
-        found.update(path for path in first.keys() - row.keys() if first[path] is not None)
-    found -= set(ignore)
-    return [path for path in dict.fromkeys(chain.from_iterable(rows)) if path in found]
+        varying.update(path for path, value in row.items() if values_differ(value, first.get(path)))
+        varying.update(path for path in first.keys() - row.keys() if first[path] is not None)
+    varying -= set(ignore)
+    return [path for path in dict.fromkeys(chain.from_iterable(rows)) if path in varying]
 
 
-def differs(one: Any, other: Any) -> bool:
+def values_differ(one: Any, other: Any) -> bool:
     return one != other or type(one) is not type(other)

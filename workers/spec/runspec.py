@@ -30,7 +30,7 @@ EVERYTHING_SHARED = (
 )
 
 
-def choice_of(kind: Kind) -> Any:
+def choice_type(kind: Kind) -> Any:
     """A union of all components of that kind, told apart by `name`."""
     members = [component.Params for component in load_catalog().components[kind].values()]
     return Annotated[reduce(or_, members), Field(discriminator="name")] if len(members) > 1 else members[0]
@@ -43,25 +43,25 @@ if TYPE_CHECKING:
     StrategyChoice = Parameters
     OptimizerChoice = Parameters
 else:
-    DatasetChoice = choice_of("dataset")
-    ModelChoice = choice_of("model")
-    PartitionChoice = choice_of("partition")
-    StrategyChoice = choice_of("strategy")
-    OptimizerChoice = choice_of("optimizer")
+    DatasetChoice = choice_type("dataset")
+    ModelChoice = choice_type("model")
+    PartitionChoice = choice_type("partition")
+    StrategyChoice = choice_type("strategy")
+    OptimizerChoice = choice_type("optimizer")
 
 
-class Part(BaseModel):
+class SpecPart(BaseModel):
     model_config = CONFIG
 
 
-class Hybrid(Part):
+class Hybrid(SpecPart):
     method: Literal["share-disjoint", "unify"] = "share-disjoint"
     """share-disjoint: every client shares part of its samples. unify: some clients share all of theirs."""
     ratio: float = Field(0.0, ge=0, le=1)
     """0 is federated, 1 is centralised."""
 
 
-class Local(Part):
+class Local(SpecPart):
     epochs: int = Field(1, ge=1, le=10_000)
     """Passes over a client's data per round."""
     batch_size: int = Field(32, ge=1)
@@ -69,7 +69,7 @@ class Local(Part):
     optimizer: OptimizerChoice = Field(default_factory=lambda: load_catalog().optimizers["sgd"].Params())
 
 
-class Evaluation(Part):
+class Evaluation(SpecPart):
     on: Literal["server", "clients"] = "server"
     """server: the global test set. clients: each client's own held-out part, weighted by its size."""
     every: int = Field(1, ge=1)
@@ -82,14 +82,14 @@ class Evaluation(Part):
     """Share of each client's data kept for local validation."""
 
 
-class Stop(Part):
+class Stop(SpecPart):
     target_accuracy: float | None = Field(None, gt=0, le=1)
     """End the run once this accuracy is reached."""
     patience: int | None = Field(None, ge=1)
     """End the run after so many evaluations without a better loss."""
 
 
-class RunSpec(Part):
+class RunSpec(SpecPart):
     dataset: DatasetChoice
     model: ModelChoice
     strategy: StrategyChoice
@@ -126,7 +126,7 @@ class RunSpec(Part):
 
     @cached_property
     def dataset_facts(self) -> DatasetFacts:
-        return load_catalog().datasets[self.dataset.name].known(self.dataset)
+        return load_catalog().datasets[self.dataset.name].run_facts(self.dataset)
 
     @property
     def client_count(self) -> int:
@@ -145,19 +145,19 @@ def parse_run(data: Mapping[str, Any] | RunSpec) -> RunSpec:
     try:
         spec = RunSpec.model_validate(dict(data))
     except ValidationError as error:
-        raise SpecError(problems_of(error, data)) from None
-    if found := tuple(cross_problems(spec)):
-        raise SpecError(found)
+        raise SpecError(validation_problems(error, data)) from None
+    if problems := tuple(cross_problems(spec)):
+        raise SpecError(problems)
     return spec
 
 
-def problems_of(error: ValidationError, data: Any) -> Iterator[Problem]:
+def validation_problems(error: ValidationError, data: Any) -> Iterator[Problem]:
     for each in error.errors(include_url=False):
-        path = ".".join(str(part) for part in untagged(each["loc"], data))
+        path = ".".join(str(part) for part in location_without_tags(each["loc"], data))
         yield Problem(path, plain_message(each))
 
 
-def untagged(location: tuple[int | str, ...], data: Any) -> Iterator[int | str]:
+def location_without_tags(location: tuple[int | str, ...], data: Any) -> Iterator[int | str]:
     """The location without the union tags that pydantic puts into it (strategy.fedprox.mu -> strategy.mu)."""
     for part in location:
         if isinstance(data, Mapping) and part not in data and part == data.get("name"):
@@ -174,7 +174,7 @@ def plain_message(error: Any) -> str:
         return "This field is required."
     if kind == "union_tag_invalid":
         known = context["expected_tags"].replace("'", "")
-        return f"Unknown name: {context['tag']}. Choose one of {known}.{left_out()}"
+        return f"Unknown name: {context['tag']}. Choose one of {known}.{plugin_hint()}"
     if kind == "union_tag_not_found":
         return "A name is required."
     if kind in ("model_type", "model_attributes_type"):
@@ -182,7 +182,7 @@ def plain_message(error: Any) -> str:
     return f"{error['msg']}, got {error['input']!r}."
 
 
-def left_out() -> str:
+def plugin_hint() -> str:
     if not load_catalog().problems:
         return ""
     return " Some of the lab's own components could not be read: `manage.py doctor` says why."
@@ -191,14 +191,14 @@ def left_out() -> str:
 def cross_problems(spec: RunSpec) -> Iterator[Problem]:
     """What no single field can see: components that do not fit each other, cohorts that cannot be drawn."""
     catalog, facts = load_catalog(), spec.dataset_facts
-    chosen: list[tuple[Kind, Parameters]] = [
+    components: list[tuple[Kind, Parameters]] = [
         ("dataset", spec.dataset),
         ("model", spec.model),
         ("partition", spec.partition),
         ("strategy", spec.strategy),
         ("optimizer", spec.local.optimizer),
     ]
-    for kind, params in chosen:
+    for kind, params in components:
         yield from fit_problems(catalog.get(kind, params.name), spec)
     if spec.clients is None and facts.natural_clients is None:
         yield Problem("clients", f"{spec.dataset.name} has no natural clients: give a number.")
@@ -220,5 +220,5 @@ def fit_problems(component: Component, spec: RunSpec) -> tuple[Problem, ...]:
         if not component.origin:
             raise
         path = "local.optimizer" if component.kind == "optimizer" else component.kind
-        told = f"{component.label} could not check this spec ({type(error).__name__}: {error})"
-        return (Problem(path, f"{told}: mend {component.origin}."),)
+        problem = f"{component.label} could not check this spec ({type(error).__name__}: {error})"
+        return (Problem(path, f"{problem}: mend {component.origin}."),)

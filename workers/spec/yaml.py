@@ -16,13 +16,13 @@ import yaml
 
 from workers.errors import Problem, SpecError
 
-TAG = "tag:yaml.org,2002:"
+TAG_PREFIX = "tag:yaml.org,2002:"
 NUMBER_START = list("+-.0123456789")
 INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-PREFIXES = {"0o": 8, "0x": 16}
+INTEGER_BASES = {"0o": 8, "0x": 16}
 LONGEST_TEXT = 5_000_000
 MOST_VALUES = 1_000_000
 DEEPEST = 50
@@ -47,37 +47,37 @@ class SpecLoader(yaml.SafeLoader):
         mark = event.start_mark
         self.depth += 1
         if self.depth > DEEPEST:
-            raise refused(f"nested deeper than {DEEPEST} levels", mark)
+            raise yaml_error(f"nested deeper than {DEEPEST} levels", mark)
         node = super().compose_node(parent, index)
         self.depth -= 1
         if isinstance(event, yaml.AliasEvent) and id(node) not in self.weights:
-            raise refused("a value that contains itself", mark)
+            raise yaml_error("a value that contains itself", mark)
         if node is not None and not isinstance(event, yaml.AliasEvent):
             self.weigh(node)
         return node
 
     def weigh(self, node: yaml.Node) -> None:
         """How many values a node stands for once its aliases are written out; each was weighed before its parent."""
-        self.weights[id(node)] = total = 1 + sum(self.weights[id(each)] for each in children(node))
+        self.weights[id(node)] = total = 1 + sum(self.weights[id(each)] for each in child_nodes(node))
         if total > MOST_VALUES:
-            raise refused(f"more than {MOST_VALUES:,} values, its aliases written out", node.start_mark)
+            raise yaml_error(f"more than {MOST_VALUES:,} values, its aliases written out", node.start_mark)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep=deep)
         except (ValueError, LookupError, AttributeError, OverflowError):
-            raise refused("this value cannot be read as what its tag or its digits say", node.start_mark) from None
+            raise yaml_error("this value cannot be read as what its tag or its digits say", node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         refuse_repeated_keys(node)
         return super().construct_mapping(node, deep=deep)
 
 
-def refused(problem: str, mark: yaml.Mark | None) -> yaml.MarkedYAMLError:
+def yaml_error(problem: str, mark: yaml.Mark | None) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def children(node: yaml.Node) -> list[yaml.Node]:
+def child_nodes(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
         return [each for pair in node.value for each in pair]
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
@@ -86,19 +86,19 @@ def children(node: yaml.Node) -> list[yaml.Node]:
 def refuse_repeated_keys(node: yaml.MappingNode) -> None:
     seen: set[str] = set()
     for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode) and key.tag != f"{TAG}merge":
+        if isinstance(key, yaml.ScalarNode) and key.tag != f"{TAG_PREFIX}merge":
             if key.value in seen:
-                raise refused(f"{key.value} is given twice", key.start_mark)
+                raise yaml_error(f"{key.value} is given twice", key.start_mark)
             seen.add(key.value)
 
 
-def integer(loader: SpecLoader, node: yaml.ScalarNode) -> int:
+def construct_integer(loader: SpecLoader, node: yaml.ScalarNode) -> int:
     text = loader.construct_scalar(node)
-    base = PREFIXES.get(text[:2], 10)
+    base = INTEGER_BASES.get(text[:2], 10)
     return int(text if base == 10 else text[2:], base)
 
 
-def number(loader: SpecLoader, node: yaml.ScalarNode) -> float:
+def construct_float(loader: SpecLoader, node: yaml.ScalarNode) -> float:
     text = loader.construct_scalar(node).lower()
     if text.endswith((".inf", ".nan")):
         return math.copysign(math.inf, -1 if text[0] == "-" else 1) if text.endswith("inf") else math.nan
@@ -112,9 +112,9 @@ for tag, pattern, starts in (
     ("float", FLOAT.pattern, NUMBER_START),
     ("merge", r"<<", ["<"]),
 ):
-    SpecLoader.add_implicit_resolver(f"{TAG}{tag}", re.compile(rf"^(?:{pattern})$"), starts)
-SpecLoader.add_constructor(f"{TAG}int", integer)
-SpecLoader.add_constructor(f"{TAG}float", number)
+    SpecLoader.add_implicit_resolver(f"{TAG_PREFIX}{tag}", re.compile(rf"^(?:{pattern})$"), starts)
+SpecLoader.add_constructor(f"{TAG_PREFIX}int", construct_integer)
+SpecLoader.add_constructor(f"{TAG_PREFIX}float", construct_float)
 
 
 def load_yaml(text: str) -> Any:
@@ -124,12 +124,14 @@ def load_yaml(text: str) -> Any:
     try:
         return yaml.load(text, SpecLoader)
     except yaml.MarkedYAMLError as error:
-        raise SpecError([Problem(place(error.problem_mark), error.problem or str(error))], "Not valid YAML.") from None
+        raise SpecError(
+            [Problem(mark_position(error.problem_mark), error.problem or str(error))], "Not valid YAML."
+        ) from None
     except yaml.YAMLError as error:
         raise SpecError([Problem("", str(error))], "Not valid YAML.") from None
 
 
-def place(mark: yaml.Mark | None) -> str:
+def mark_position(mark: yaml.Mark | None) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
 
 

@@ -1,1 +1,4 @@
-"""One file per component; see `workers.catalog.component` for what each declares."""
+"""Components, related ones in one file: what `name.py` declares, `_name.py` computes.
+
+See `workers.catalog.component` for what each declares.
+"""

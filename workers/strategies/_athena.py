@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from workers.clustering.convergence import has_converged
-from workers.engine.data.schedule import Rows
 from workers.engine.messages.arrays import Tensors
 from workers.engine.server.method import Forward, MethodContext, Outputs
 from workers.engine.training.rule import LocalRule, LocalWork
-from workers.strategies._clusters import Clustered, by_task, finite
+from workers.engine.training.schedule import Rows
+from workers.strategies._clustered import ClusteredServer, finite_or_none, models_by_task
 
 ACCURACY = "athena.detector_accuracy"
 
@@ -22,7 +22,7 @@ def class_of(task: str) -> int:
     return int(task.partition("/")[2])
 
 
-class Detecting(LocalRule):
+class DetectorLabels(LocalRule):
     """A sample of the detector's class is 1, any other 0."""
 
     def start(self, work: LocalWork) -> None:
@@ -34,7 +34,7 @@ class Detecting(LocalRule):
         return yes.long()
 
 
-class Athena(Clustered):
+class AthenaServer(ClusteredServer):
     """A task is a detector `<group>/<class>`. Beyond its groups the server keeps a table of detectors."""
 
     def __init__(self, context: MethodContext, params: Any) -> None:
@@ -64,13 +64,13 @@ class Athena(Clustered):
         converged = dict(zip(self.detectors, self.state["converged"].tolist(), strict=True))
         return [task for task in tasks if not converged[task]]
 
-    def trained(self, tasks: Collection[str]) -> None:
+    def note_training(self, tasks: Collection[str]) -> None:
         self.state["rounds"] += torch.tensor([task in tasks for task in self.detectors]).to(self.state["rounds"])
 
     def outputs(self, forward: Forward, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> Outputs:
-        odds = {task: log_odds(forward(detector, x)) for task, detector in by_task(model).items()}
+        odds = {task: log_odds(forward(detector, x)) for task, detector in models_by_task(model).items()}
         right = {task: ((own > 0) == (y == class_of(task))).double() for task, own in odds.items()}
-        return Outputs(most_certain(odds, len(self.names)), right)
+        return Outputs(class_log_odds(odds, len(self.names)), right)
 
     def judge(self, number: int, accuracies: Mapping[str, float]) -> dict[str, float]:
         """Convergence is looked for between evaluations with training in between, from the first trained model on."""
@@ -84,7 +84,7 @@ class Athena(Clustered):
         return {
             ACCURACY: mean(accuracies.values()),
             "athena.converged": float((self.state["converged"] > 0).sum()),
-            **{f"{ACCURACY}.{name}": mean(found) for name, found in by_class.items()},
+            **{f"{ACCURACY}.{name}": mean(values) for name, values in by_class.items()},
         }
 
     def judge_detector(self, row: int, accuracy: float) -> None:
@@ -96,10 +96,10 @@ class Athena(Clustered):
 
     @property
     def findings(self) -> dict[str, Any]:
-        found = super().findings
-        return {**found, **self.table()} if "accuracy" in self.state else found
+        findings = super().findings
+        return {**findings, **self.detector_table()} if "accuracy" in self.state else findings
 
-    def table(self) -> dict[str, Any]:
+    def detector_table(self) -> dict[str, Any]:
         """The detectors; epochs to convergence over those that did; and B_ova, the bytes of a client until then."""
         columns = [self.state[name].tolist() for name in ("rounds", "converged", "accuracy")]
         epochs = [each for each in columns[1] if each]
@@ -119,7 +119,7 @@ def detector_facts(task: str, names: Sequence[str], rounds: int, converged: int,
     return {
         "group": int(task.partition("/")[0]),
         "class": names[class_of(task)],
-        "accuracy": finite(accuracy),
+        "accuracy": finite_or_none(accuracy),
         "rounds": rounds,
         "converged": converged or None,
     }
@@ -130,7 +130,7 @@ def log_odds(logits: torch.Tensor) -> torch.Tensor:
     return logits[:, 1] - logits[:, 0]
 
 
-def most_certain(odds: Mapping[str, torch.Tensor], classes: int) -> torch.Tensor:
+def class_log_odds(odds: Mapping[str, torch.Tensor], classes: int) -> torch.Tensor:
     """For each class its most certain detector, of whichever group; a class without one is never chosen."""
     best: dict[int, torch.Tensor] = {}
     for task, own in odds.items():

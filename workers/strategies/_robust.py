@@ -13,14 +13,14 @@ from workers.engine.server.averaging import Averaging, array_record
 from workers.engine.server.method import MethodContext
 
 
-def middle_mean(values: torch.Tensor, cut: int) -> torch.Tensor:
+def trimmed_mean(values: torch.Tensor, cut: int) -> torch.Tensor:
     """Without the `cut` smallest and largest of each coordinate; NaN counts as the largest value there is."""
     if not cut:
         return values.mean(0)
     return values.sort(0).values[cut : len(values) - cut].mean(0)
 
 
-class Trimmed(Averaging):
+class TrimmedMeanServer(Averaging):
     """The plain mean of what is left after cutting floor(trim * clients) values at both ends, of batch statistics too.
 
     Whole numbers, such as counts of batches, are averaged.
@@ -39,11 +39,11 @@ class Trimmed(Averaging):
         result = self.mean(replies) if self.buffers else {}
         for name, first in records[0].items():
             if first.dtype.startswith("float"):
-                result[name] = middle_mean(torch.stack([tensor_of(record[name]) for record in records]), cut)
+                result[name] = trimmed_mean(torch.stack([tensor_of(record[name]) for record in records]), cut)
         return {name: result[name] for name in records[0]}
 
 
-class Median(Trimmed):
+class MedianServer(TrimmedMeanServer):
     """Cuts all but the middle value, or the middle two."""
 
     def __init__(self, context: MethodContext) -> None:
@@ -53,7 +53,7 @@ class Median(Trimmed):
         return (clients - 1) // 2
 
 
-class Krum(Averaging):
+class KrumServer(Averaging):
     """The plain mean of the `keep` models that lie closest to their neighbours; all but `malicious` where it is None.
 
     Distances are over parameters only: batch statistics, and counts of batches even more, would drown them.
@@ -64,8 +64,8 @@ class Krum(Averaging):
         self.malicious, self.keep = malicious, keep
 
     def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
-        wanted = len(replies) - self.malicious if self.keep is None else self.keep
-        best = torch.argsort(self.scores(replies), stable=True)[: max(1, wanted)].tolist()
+        count = len(replies) - self.malicious if self.keep is None else self.keep
+        best = torch.argsort(self.scores(replies), stable=True)[: max(1, count)].tolist()
         return self.mean_with([replies[each] for each in best], [1 / len(best)] * len(best))
 
     def scores(self, replies: Sequence[RecordDict]) -> torch.Tensor:
@@ -81,7 +81,7 @@ class Krum(Averaging):
         products = torch.zeros(len(records), len(records), dtype=torch.float64, device=self.device)
         for name, before in self.sent.items():
             if name not in self.buffers:
-                moved = torch.stack([tensor_of(record[name]) - before for record in records]).flatten(1)
-                products += moved @ moved.T
+                movements = torch.stack([tensor_of(record[name]) - before for record in records]).flatten(1)
+                products += movements @ movements.T
         squares = products.diagonal()
         return (squares[:, None] + squares - 2 * products).clamp(min=0)

@@ -14,7 +14,7 @@ from workers.engine.training.rule import Contribution, LocalRule, LocalStep, Loc
 CONTROL = "control"
 
 
-class Corrected(LocalRule):
+class GradientCorrection(LocalRule):
     """Gradient - c_i + c; afterwards a new c_i, whose change is sent along with the model."""
 
     changes_gradients = True
@@ -25,7 +25,7 @@ class Corrected(LocalRule):
     def start(self, work: LocalWork) -> None:
         server = work.received[CONTROL]
         own = {
-            name: work.store.read(work.clients, kept_as(name), torch.zeros_like(value))
+            name: work.store.read(work.clients, stored_name(name), torch.zeros_like(value))
             for name, value in server.items()
         }
         work.rule["own"] = own
@@ -39,7 +39,7 @@ class Corrected(LocalRule):
     def finish(self, work: LocalWork) -> Contribution:
         new = work.full_gradient() if self.option == 1 else self.average_gradient(work)
         for name, value in new.items():
-            work.store.write(work.clients, kept_as(name), value)
+            work.store.write(work.clients, stored_name(name), value)
         change = {name: value - work.rule["own"][name] for name, value in new.items()}
         return Contribution({CONTROL: change})
 
@@ -48,10 +48,10 @@ class Corrected(LocalRule):
 
         Without momentum a_i is the number of steps, the paper's option 2. A client that took no step keeps its c_i.
         """
-        moved = (self.gradients_worth(work) * work.optimizer.lr).to(next(iter(work.params.values())))
+        distance = (self.gradients_worth(work) * work.optimizer.lr).to(next(iter(work.params.values())))
         result = {}
         for name, own in work.rule["own"].items():
-            over = moved.view(-1, *[1] * (own.ndim - 1))
+            over = distance.view(-1, *[1] * (own.ndim - 1))
             mean = (work.anchor[name] - work.params[name]) / over - work.rule["correction"][name]
             result[name] = torch.where(over > 0, mean, own)
         return result
@@ -60,7 +60,7 @@ class Corrected(LocalRule):
         return work.optimizer.effective_steps(work.steps)
 
 
-class CorrectedAfterwards(Corrected):
+class StepCorrection(GradientCorrection):
     """The optimizer never sees the correction: w_i moves by lr (c_i - c) after each of its steps."""
 
     changes_gradients = False
@@ -75,7 +75,7 @@ class CorrectedAfterwards(Corrected):
         return work.steps.double()
 
 
-class Scaffold(Averaging):
+class ScaffoldServer(Averaging):
     """w <- w + server_lr (mean_i w_i - w);  c <- c + sum over the cohort of p_i (new c_i - old c_i).
 
     p_i is the client's share of all clients: of the samples, or 1/N where `uniform`.
@@ -99,13 +99,13 @@ class Scaffold(Averaging):
         whole = self.clients if self.uniform else self.samples
         change = weighted_mean(changes, [size / whole for size in sizes], list(self.state))
         self.state = {name: value + change[name] for name, value in self.state.items()}
-        return {name: self.moved(name, value) for name, value in mean.items()}
+        return {name: self.new_value(name, value) for name, value in mean.items()}
 
-    def moved(self, name: str, mean: torch.Tensor) -> torch.Tensor:
+    def new_value(self, name: str, mean: torch.Tensor) -> torch.Tensor:
         if name in self.buffers or self.server_lr == 1:
             return mean
         return torch.lerp(self.sent[name], mean, self.server_lr)
 
 
-def kept_as(name: str) -> str:
+def stored_name(name: str) -> str:
     return f"{CONTROL}/{name}"

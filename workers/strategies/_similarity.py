@@ -40,25 +40,25 @@ def osad(layer: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
 
 def cka_linear(layer: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
     """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)) with K = X X^T."""
-    return aligned(gram(layer))
+    return kernel_alignment(gram_matrices(layer))
 
 
 def cka_rbf(layer: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
     """The same with K = exp(-d^2 / (2 sigma^2)), sigma half the median distance of two different rows of X."""
-    squares = row_distances(gram(layer))
+    squares = row_distances(gram_matrices(layer))
     outputs = squares.shape[1]
     upper = torch.triu_indices(outputs, outputs, 1, device=squares.device)
     if not upper.shape[1]:
         return torch.zeros(len(layer), len(layer), dtype=torch.float64)
-    sigma = 0.5 * medians(squares[:, upper[0], upper[1]].sqrt())
-    return aligned(torch.exp(-squares / (2 * sigma.square()).view(-1, 1, 1)))
+    sigma = 0.5 * row_medians(squares[:, upper[0], upper[1]].sqrt())
+    return kernel_alignment(torch.exp(-squares / (2 * sigma.square()).view(-1, 1, 1)))
 
 
 def dcka(layer: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
     """Linear CKA of K - alpha K0: what the last global model's kernel K0 explains, by least squares, is taken out."""
-    kernels, common = gram(layer), gram(last[None])
+    kernels, common = gram_matrices(layer), gram_matrices(last[None])
     alpha = (kernels * common).sum((1, 2)) / common.square().sum()
-    return aligned(kernels - alpha.view(-1, 1, 1) * common)
+    return kernel_alignment(kernels - alpha.view(-1, 1, 1) * common)
 
 
 def cca(layer: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
@@ -67,14 +67,14 @@ def cca(layer: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
     With all directions a layer of more columns than rows would be like any other. U U^T is a kernel: the sum of
     squared correlations is the product of two of them, and there are as many as the smaller has directions.
     """
-    kernels = torch.nan_to_num(centred(gram(layer)))
+    kernels = torch.nan_to_num(centre_kernels(gram_matrices(layer)))
     values, vectors = torch.linalg.eigh(kernels)
     values, vectors = values.clamp(min=0).flip(1), vectors.flip(2)
     held_before = values.cumsum(1) - values
-    chosen = held_before < VARIANCE_KEPT * values.sum(1, keepdim=True)
-    bases = vectors * chosen.unsqueeze(1)
+    leading = held_before < VARIANCE_KEPT * values.sum(1, keepdim=True)
+    bases = vectors * leading.unsqueeze(1)
     projections = (bases @ bases.transpose(1, 2)).flatten(1)
-    directions = chosen.sum(1).double()
+    directions = leading.sum(1).double()
     fewer = torch.minimum(directions[:, None], directions).clamp(min=1)
     correlation: torch.Tensor = projections @ projections.T / fewer
     return correlation
@@ -89,18 +89,18 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
-def gram(layer: torch.Tensor) -> torch.Tensor:
+def gram_matrices(layer: torch.Tensor) -> torch.Tensor:
     return torch.bmm(layer, layer.transpose(1, 2)).double()
 
 
-def centred(kernels: torch.Tensor) -> torch.Tensor:
+def centre_kernels(kernels: torch.Tensor) -> torch.Tensor:
     """H K H."""
     return kernels - kernels.mean(1, keepdim=True) - kernels.mean(2, keepdim=True) + kernels.mean((1, 2), keepdim=True)
 
 
-def aligned(kernels: torch.Tensor) -> torch.Tensor:
+def kernel_alignment(kernels: torch.Tensor) -> torch.Tensor:
     """CKA of all pairs of kernels; one that is constant once it is centred is like no other."""
-    flat = centred(kernels).flatten(1)
+    flat = centre_kernels(kernels).flatten(1)
     unit = flat / flat.norm(dim=1, keepdim=True).clamp(min=torch.finfo(flat.dtype).tiny)
     cosines: torch.Tensor = unit @ unit.T
     return cosines
@@ -112,7 +112,7 @@ def row_distances(kernels: torch.Tensor) -> torch.Tensor:
     return (squares.unsqueeze(1) + squares.unsqueeze(2) - 2 * kernels).clamp(min=0)
 
 
-def medians(values: torch.Tensor) -> torch.Tensor:
+def row_medians(values: torch.Tensor) -> torch.Tensor:
     """Of each row; of an even number of values the mean of the middle two."""
     ordered, count = values.sort(1).values, values.shape[1]
     middle: torch.Tensor = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2

@@ -14,19 +14,19 @@ from workers.engine.messages.message_keys import ARRAYS, OBSERVED
 from workers.engine.server.averaging import array_record, weights_of
 from workers.engine.server.method import MethodContext
 from workers.engine.training.rule import ClientStore, LocalWork
-from workers.strategies._local_models import KeepBetween, Periodic
+from workers.strategies._exchange_rounds import is_swap_round
+from workers.strategies._fedavg import OwnModel, PeriodicAveraging
 from workers.strategies._similarity import similarities
-from workers.strategies._swap_moments import swaps
 from workers.streams import stream
 
 
-class Swapping(Periodic):
+class SwappingServer(PeriodicAveraging):
     """Averages each h1 * h2 rounds, swaps models each h1 rounds between.
 
     What is evaluated is the mean of all models, each with the weight of the client that holds it after the swap.
     """
 
-    swapped_as = OBSERVED
+    model_record = OBSERVED
 
     def __init__(self, context: MethodContext, h1: int, h2: int, swap_share: float) -> None:
         super().__init__(context, h1 * h2)
@@ -35,9 +35,10 @@ class Swapping(Periodic):
 
     def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors | None:
         self.pairs = []
-        if swaps(server_round, self.h1, self.h2):
+        if is_swap_round(server_round, self.h1, self.h2):
             self.swap(server_round, replies)
-            self.virtual, result = self.mean_with(replies, self.held(weights_of(replies)), self.swapped_as), None
+            weights = self.swapped_weights(weights_of(replies))
+            self.virtual, result = self.mean_with(replies, weights, self.model_record), None
         else:
             result = super().combine(server_round, replies)
         self.reported["fedswap.swaps"] = float(len(self.pairs))
@@ -45,11 +46,11 @@ class Swapping(Periodic):
 
     def swap(self, server_round: int, replies: Sequence[RecordDict]) -> None:
         rng = stream(self.seed, "strategy", round=server_round)
-        self.pairs = self.chosen(replies, pair_count(len(replies), self.swap_share), rng)
-        model = sum(map(array_bytes, array_record(replies[0], self.swapped_as).values()))
-        self.count_bytes(2 * len(self.pairs) * model)
+        self.pairs = self.choose_pairs(replies, pair_count(len(replies), self.swap_share), rng)
+        model_bytes = sum(map(array_bytes, array_record(replies[0], self.model_record).values()))
+        self.report_bytes(2 * len(self.pairs) * model_bytes)
 
-    def held(self, weights: Sequence[float]) -> list[float]:
+    def swapped_weights(self, weights: Sequence[float]) -> list[float]:
         """What each client's model weighs once another holds it."""
         result = list(weights)
         for one, other in self.pairs:
@@ -64,26 +65,26 @@ class Swapping(Periodic):
             store.kept[first], store.kept[second] = store.kept[second], store.kept[first]
 
     @abstractmethod
-    def chosen(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs: ...
+    def choose_pairs(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs: ...
 
     @abstractmethod
-    def count_bytes(self, swapped: int) -> None: ...
+    def report_bytes(self, count: int) -> None: ...
 
 
-class RandomSwapping(Swapping):
+class FedSwapServer(SwappingServer):
     """Clients hand their models to each other."""
 
-    def chosen(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs:
+    def choose_pairs(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs:
         return random_pairs(len(replies), count, rng)
 
-    def count_bytes(self, swapped: int) -> None:
-        self.reported["bytes_peer"] = float(swapped)
+    def report_bytes(self, count: int) -> None:
+        self.reported["bytes_peer"] = float(count)
 
 
-class SimilaritySwapping(Swapping):
+class SimFedSwapServer(SwappingServer):
     """All models go to the server, which compares them and sends those that are swapped back."""
 
-    swapped_as = ARRAYS
+    model_record = ARRAYS
 
     def __init__(
         self, context: MethodContext, h1: int, h2: int, swap_share: float, *, pairing: str, similarity: str
@@ -91,20 +92,20 @@ class SimilaritySwapping(Swapping):
         super().__init__(context, h1, h2, swap_share)
         self.pairing, self.similarity = pairing, similarity
 
-    def chosen(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs:
+    def choose_pairs(self, replies: Sequence[RecordDict], count: int, rng: np.random.Generator) -> Pairs:
         if not count:
             return []
         records = [array_record(reply, ARRAYS) for reply in replies]
         names = [name for name in records[0] if name not in self.buffers and len(records[0][name].shape) > 1]
         stacks = {name: torch.stack([tensor_of(record[name]) for record in records]) for name in names}
-        found = np.nan_to_num(similarities(stacks, self.sent, self.similarity).numpy(), nan=np.inf)
-        return greedy_pairs(found, count, rng) if self.pairing == "greedy" else minimum_pairs(found, count)
+        similarity = np.nan_to_num(similarities(stacks, self.sent, self.similarity).numpy(), nan=np.inf)
+        return greedy_pairs(similarity, count, rng) if self.pairing == "greedy" else minimum_pairs(similarity, count)
 
-    def count_bytes(self, swapped: int) -> None:
-        self.reported["bytes_down"] = float(swapped)
+    def report_bytes(self, count: int) -> None:
+        self.reported["bytes_down"] = float(count)
 
 
-class KeepOrSend(KeepBetween):
+class SwappableModel(OwnModel):
     """Keeps the model between averages, and where `through_server` sends it to be swapped."""
 
     def __init__(self, h1: int, h2: int, *, through_server: bool) -> None:
@@ -112,7 +113,7 @@ class KeepOrSend(KeepBetween):
         self.h1, self.h2, self.through_server = h1, h2, through_server
 
     def reply_name(self, work: LocalWork) -> str:
-        if self.through_server and swaps(work.round, self.h1, self.h2):
+        if self.through_server and is_swap_round(work.round, self.h1, self.h2):
             return ARRAYS
         return super().reply_name(work)
 
@@ -144,13 +145,13 @@ def greedy_pairs(similarity: np.ndarray, count: int, rng: np.random.Generator) -
 def minimum_pairs(similarity: np.ndarray, count: int) -> Pairs:
     """The least similar pair of all, then the least similar of those that are left, and so on."""
     rows, columns = np.triu_indices(len(similarity), 1)
-    taken: set[int] = set()
+    paired: set[int] = set()
     pairs: Pairs = []
     for at in np.argsort(similarity[rows, columns], kind="stable").tolist():
         if len(pairs) == count:
             break
         one, other = int(rows[at]), int(columns[at])
-        if one not in taken and other not in taken:
-            taken |= {one, other}
+        if one not in paired and other not in paired:
+            paired |= {one, other}
             pairs.append((one, other))
     return pairs

@@ -17,7 +17,7 @@ from workers.engine.training.rule import Contribution, LocalRule, LocalWork
 VALIDATION_LOSS, VALIDATED = "validation-loss", "validated"
 
 
-class Validating(LocalRule):
+class ValidationLoss(LocalRule):
     """Sends the loss of the trained model on the client's validation part along with it."""
 
     def finish(self, work: LocalWork) -> Contribution:
@@ -25,7 +25,7 @@ class Validating(LocalRule):
         return Contribution(metrics={VALIDATION_LOSS: losses.tolist(), VALIDATED: samples.tolist()})
 
 
-class LossWeighted(Averaging):
+class FedLossServer(Averaging):
     """w <- sum_i (l_i / sum_j l_j) w_i, or with l_i n_i in place of l_i."""
 
     def __init__(self, context: MethodContext, *, with_samples: bool) -> None:
@@ -39,10 +39,10 @@ class LossWeighted(Averaging):
 
     def weights(self, replies: Sequence[RecordDict]) -> list[float] | None:
         """None where the losses say nothing."""
-        known = [metric(reply, VALIDATION_LOSS) for reply in replies if metric(reply, VALIDATED)]
-        if not known or not all(map(math.isfinite, known)):
+        known_losses = [metric(reply, VALIDATION_LOSS) for reply in replies if metric(reply, VALIDATED)]
+        if not known_losses or not all(map(math.isfinite, known_losses)):
             return None
-        usual = sum(known) / len(known)
+        usual = sum(known_losses) / len(known_losses)
         losses = [metric(reply, VALIDATION_LOSS) if metric(reply, VALIDATED) else usual for reply in replies]
         if self.with_samples:
             losses = [loss * metric(reply, SAMPLES) for loss, reply in zip(losses, replies, strict=True)]
@@ -55,7 +55,7 @@ LEAST_LOSS = 1e-10
 """F^(q-1) has no value at 0 for q < 1; the authors' own code keeps the same distance."""
 
 
-class LossBefore(LocalRule):
+class LossBeforeTraining(LocalRule):
     """Sends F_i along: the global model's loss over all training samples of the client."""
 
     def start(self, work: LocalWork) -> None:
@@ -68,7 +68,7 @@ class LossBefore(LocalRule):
         return Contribution(metrics={LOSS_BEFORE: work.rule[LOSS_BEFORE]})
 
 
-class Fair(Averaging):
+class QFedAvgServer(Averaging):
     """w <- w - sum_i F_i^q L (w - w_i) / sum_i h_i, which is a mean of w and all w_i."""
 
     def __init__(self, context: MethodContext, q: float, lr: float) -> None:
@@ -79,20 +79,20 @@ class Fair(Averaging):
         records = [array_record(reply, ARRAYS) for reply in replies]
         names = [name for name in records[0] if name not in self.buffers]
         losses = np.maximum([metric(reply, LOSS_BEFORE) for reply in replies], LEAST_LOSS)
-        factors = self.factors(losses, np.array([self.moved(record, names) for record in records])).tolist()
+        factors = self.factors(losses, np.array([self.squared_movement(record, names) for record in records])).tolist()
         mean = weighted_mean(records, factors, names)
         result = self.mean(replies) if self.buffers else {}
         return {**result, **{name: self.sent[name] * (1 - sum(factors)) + mean[name] for name in names}}
 
-    def factors(self, losses: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    def factors(self, losses: np.ndarray, squared_movements: np.ndarray) -> np.ndarray:
         """What each w_i counts. All is over L and the highest F^q, which cancel out: F^q may exceed every number."""
         with np.errstate(all="ignore"):
             powers = (losses / losses.max()) ** self.q
-            curvatures = powers * (self.q * self.lipschitz * moved / losses + 1)
+            curvatures = powers * (self.q * self.lipschitz * squared_movements / losses + 1)
             shares: np.ndarray = powers / curvatures.sum()
             return shares
 
-    def moved(self, record: ArrayRecord, names: Sequence[str]) -> float:
+    def squared_movement(self, record: ArrayRecord, names: Sequence[str]) -> float:
         """||w - w_i||^2."""
         squares = [float((self.sent[name] - tensor_of(record[name])).square().sum()) for name in names]
         return float(np.sum(squares))
@@ -101,14 +101,14 @@ class Fair(Averaging):
 EFFECTIVE_STEPS = "effective-steps"
 
 
-class StepCounting(LocalRule):
+class EffectiveSteps(LocalRule):
     """Sends a_i along with the model."""
 
     def finish(self, work: LocalWork) -> Contribution:
         return Contribution(metrics={EFFECTIVE_STEPS: work.optimizer.effective_steps(work.steps).tolist()})
 
 
-class FedNova(Averaging):
+class FedNovaServer(Averaging):
     """w <- w - tau_eff sum_i p_i (w - w_i) / a_i, with tau_eff = sum_i p_i a_i."""
 
     def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
@@ -118,6 +118,6 @@ class FedNova(Averaging):
         factors = [effective * share / step if step else 0.0 for share, step in zip(shares, steps, strict=True)]
         records = [array_record(reply, ARRAYS) for reply in replies]
         names = [name for name in records[0] if name not in self.buffers]
-        moved = weighted_mean(records, factors, names)
+        mean = weighted_mean(records, factors, names)
         result = self.mean(replies) if self.buffers else {}
-        return {**result, **{name: self.sent[name] * (1 - sum(factors)) + moved[name] for name in names}}
+        return {**result, **{name: self.sent[name] * (1 - sum(factors)) + mean[name] for name in names}}

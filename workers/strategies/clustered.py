@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from workers.spec import RunSpec
 
 
-def one_error(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+def with_one_error(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """A union reports what is wrong once for each of its members, below paths that nobody wrote."""
     try:
         return check(value)
@@ -24,7 +24,7 @@ def one_error(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
         raise PydanticCustomError("neighbourhood", "Input should be a number above 0, or auto") from None
 
 
-Neighbourhood = Annotated[Annotated[float, Field(gt=0)] | Literal["auto"], WrapValidator(one_error)]
+Neighbourhood = Annotated[Annotated[float, Field(gt=0)] | Literal["auto"], WrapValidator(with_one_error)]
 
 
 class ClusterParameters(Parameters):
@@ -43,8 +43,8 @@ class ClusterParameters(Parameters):
 
 
 def late_problems(spec: RunSpec) -> Iterable[Problem]:
-    chosen = spec.strategy
-    if isinstance(chosen, ClusterParameters) and chosen.late_clients >= max(1, spec.client_count):
+    params = spec.strategy
+    if isinstance(params, ClusterParameters) and params.late_clients >= max(1, spec.client_count):
         yield Problem("strategy.late_clients", f"There are {spec.client_count} clients: one at least must be early.")
 
 
@@ -67,9 +67,9 @@ class ClusteredFedAvg(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._clusters import Clustered
+        from workers.strategies._clustered import ClusteredServer
 
-        server = Clustered(context, params)
+        server = ClusteredServer(context, params)
         return Method(server, survey=server.survey, groups=server.groups, models=server.models)
 
 
@@ -105,13 +105,12 @@ class Athena(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._athena import Athena as Server
-        from workers.strategies._athena import Detecting
+        from workers.strategies._athena import AthenaServer, DetectorLabels
 
-        server = Server(context, params)
+        server = AthenaServer(context, params)
         return Method(
             server,
-            Detecting(),
+            DetectorLabels(),
             survey=server.survey,
             groups=server.groups,
             outputs=server.outputs,

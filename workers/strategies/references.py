@@ -21,9 +21,9 @@ class Centralised(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._local_models import ObservedModel, Pooled
+        from workers.strategies._references import CentralisedServer, ObservedModel
 
-        return Method(Pooled(context), ObservedModel(), pooled=True)
+        return Method(CentralisedServer(context), ObservedModel(), pooled=True)
 
 
 class LocalOnly(Strategy):
@@ -38,6 +38,7 @@ class LocalOnly(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._local_models import Alone, OwnModel
+        from workers.strategies._fedavg import OwnModel
+        from workers.strategies._references import LocalOnlyServer
 
-        return Method(Alone(context), OwnModel(), personal=True)
+        return Method(LocalOnlyServer(context), OwnModel(), personal=True)

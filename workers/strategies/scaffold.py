@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from workers.catalog.component import Parameters, Strategy, needs_summed_gradients
+from workers.catalog.component import Parameters, Strategy, summed_gradient_problems
 from workers.errors import Problem
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Scaffold(Strategy):
     Params = ScaffoldParameters
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
-        yield from needs_summed_gradients(spec, self.label)
+        yield from summed_gradient_problems(spec, self.label)
         if isinstance(spec.strategy, ScaffoldParameters) and (spec.strategy.correction, spec.strategy.option) == (
             "step",
             1,
@@ -56,9 +56,8 @@ class Scaffold(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._scaffold import Corrected, CorrectedAfterwards
-        from workers.strategies._scaffold import Scaffold as Server
+        from workers.strategies._scaffold import GradientCorrection, ScaffoldServer, StepCorrection
 
-        server = Server(context, params.server_lr, uniform=params.weighting == "uniform")
-        rule = Corrected(params.option) if params.correction == "gradient" else CorrectedAfterwards(params.option)
+        server = ScaffoldServer(context, params.server_lr, uniform=params.weighting == "uniform")
+        rule = GradientCorrection(params.option) if params.correction == "gradient" else StepCorrection(params.option)
         return Method(server, rule)

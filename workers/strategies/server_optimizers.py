@@ -48,9 +48,9 @@ class FedAvgM(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import Momentum
+        from workers.strategies._server_optimizers import FedAvgMServer
 
-        return Method(Momentum(context, params.server_lr, params.server_momentum, nesterov=params.nesterov))
+        return Method(FedAvgMServer(context, params.server_lr, params.server_momentum, nesterov=params.nesterov))
 
 
 class FedAdagradParameters(AdaptiveParameters):
@@ -73,9 +73,9 @@ class FedAdagrad(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import Adagrad
+        from workers.strategies._server_optimizers import FedAdagradServer
 
-        return Method(Adagrad(context, params.server_lr, params.beta1, params.tau))
+        return Method(FedAdagradServer(context, params.server_lr, params.beta1, params.tau))
 
 
 class FedAdam(Strategy):
@@ -93,9 +93,9 @@ class FedAdam(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import Adam
+        from workers.strategies._server_optimizers import FedAdamServer
 
-        return Method(Adam(context, params.server_lr, params.beta1, params.beta2, params.tau))
+        return Method(FedAdamServer(context, params.server_lr, params.beta1, params.beta2, params.tau))
 
 
 class FedYogi(Strategy):
@@ -113,6 +113,6 @@ class FedYogi(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import Yogi
+        from workers.strategies._server_optimizers import FedYogiServer
 
-        return Method(Yogi(context, params.server_lr, params.beta1, params.beta2, params.tau))
+        return Method(FedYogiServer(context, params.server_lr, params.beta1, params.beta2, params.tau))

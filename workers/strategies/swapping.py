@@ -40,10 +40,10 @@ class FedSwap(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._swapping import KeepOrSend, RandomSwapping
+        from workers.strategies._swapping import FedSwapServer, SwappableModel
 
-        server = RandomSwapping(context, params.h1, params.h2, params.swap_share)
-        rule = KeepOrSend(params.h1, params.h2, through_server=False)
+        server = FedSwapServer(context, params.h1, params.h2, params.swap_share)
+        rule = SwappableModel(params.h1, params.h2, through_server=False)
         return Method(server, rule, cycle=params.h1 * params.h2, exchange=server.exchange)
 
 
@@ -73,9 +73,9 @@ class SimFedSwap(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._swapping import KeepOrSend, SimilaritySwapping
+        from workers.strategies._swapping import SimFedSwapServer, SwappableModel
 
-        server = SimilaritySwapping(
+        server = SimFedSwapServer(
             context,
             params.h1,
             params.h2,
@@ -83,5 +83,5 @@ class SimFedSwap(Strategy):
             pairing=params.pairing,
             similarity=params.similarity,
         )
-        rule = KeepOrSend(params.h1, params.h2, through_server=True)
+        rule = SwappableModel(params.h1, params.h2, through_server=True)
         return Method(server, rule, cycle=params.h1 * params.h2, exchange=server.exchange)

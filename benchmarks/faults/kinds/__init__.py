@@ -1,1 +1,1 @@
-"""One module for each fault."""
+"""The faults, grouped by what breaks."""

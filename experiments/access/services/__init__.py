@@ -1,0 +1,1 @@
+"""What changes accounts, tokens and share links, and what it takes to be allowed to."""

@@ -29,15 +29,15 @@ def ensure_admin(password: str | None) -> tuple[User, str | None]:
 
 def user_create(*, name: str, role: str = Role.MEMBER, password: str | None = None) -> tuple[User, str | None]:
     """The user, and the password if it was generated: shown once, stored hashed."""
-    generated = None if password else secrets.token_urlsafe(12)
+    generated_password = None if password else secrets.token_urlsafe(12)
     user = User(username=name, role=role)
     if problems := [*user_problems(user), *password_problems(password, user)]:
         raise SpecError(problems, "The user cannot be created.")
-    user.set_password(password or generated)
+    user.set_password(password or generated_password)
     with transaction.atomic():
         user.save()
         audit_record(actor=None, action="user.create", subject=f"user {user.username}", role=role)
-    return user, generated
+    return user, generated_password
 
 
 def user_set_role(*, user: User, role: str, actor: User | None) -> User:
@@ -57,17 +57,17 @@ def user_change(user: User, actor: User | None, action: str, **fields: Any) -> U
         require_admin(actor)
     with transaction.atomic():
         admins = list(User.objects.select_for_update().filter(role=Role.ADMIN, is_active=True).order_by("pk"))
-        found = User.objects.select_for_update().get(pk=user.pk)
-        before = {name: getattr(found, name) for name in fields}
+        account = User.objects.select_for_update().get(pk=user.pk)
+        before = {name: getattr(account, name) for name in fields}
         for name, value in fields.items():
-            setattr(found, name, value)
-        if admins == [found] and not found.is_lab_admin:
-            raise ConflictError(f"{found.username} is the only admin: make somebody else one first.")
+            setattr(account, name, value)
+        if admins == [account] and not account.is_lab_admin:
+            raise ConflictError(f"{account.username} is the only admin: make somebody else one first.")
         if before != fields:
-            found.save(update_fields=list(fields))
-            told = {"before": before["role"], "role": found.role} if "role" in fields else {}
-            audit_record(actor=actor, action=action, subject=f"user {found.username}", **told)
-    return found
+            account.save(update_fields=list(fields))
+            detail = {"before": before["role"], "role": account.role} if "role" in fields else {}
+            audit_record(actor=actor, action=action, subject=f"user {account.username}", **detail)
+    return account
 
 
 def user_problems(user: User) -> list[Problem]:

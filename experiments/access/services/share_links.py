@@ -16,22 +16,22 @@ from django.utils import timezone
 
 from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_launch
-from experiments.access.services.tokens import digest_of
-from experiments.compare.selectors.cells import studies_picked
+from experiments.access.services.tokens import secret_digest
+from experiments.compare.selectors.cells import selected_studies
 from experiments.compare.services import NAME_LENGTH, clean_query, query_problems
 from experiments.core.errors import NotAllowedError
 from experiments.core.json_values import plain_text
 from experiments.models import ShareLink, User
 from workers.errors import Problem, SpecError
 
-SHOWN = 8
+PREFIX_LENGTH = 8
 DEFAULT_DAYS, MOST_DAYS = 30, 365
 
 
 def link_create(*, owner: User, query: str, title: str = "", days: int = DEFAULT_DAYS) -> tuple[ShareLink, str]:
     """The link, and its secret: nobody can tell it again."""
     require_launch(owner)
-    heading, choices = plain_text(title.strip()), pinned(clean_query(query))
+    heading, choices = plain_text(title.strip()), pin_tags(clean_query(query))
     if problems := [*query_problems(choices), *link_problems(heading, days)]:
         raise SpecError(problems, "The link cannot be made.")
     secret = secrets.token_urlsafe(24)
@@ -40,19 +40,19 @@ def link_create(*, owner: User, query: str, title: str = "", days: int = DEFAULT
             owner=owner,
             title=heading,
             query=choices,
-            prefix=secret[:SHOWN],
-            digest=digest_of(secret),
+            prefix=secret[:PREFIX_LENGTH],
+            digest=secret_digest(secret),
             expires=timezone.now() + timedelta(days=days),
         )
         audit_record(actor=owner, action="share.create", subject=f"share link {link.pk}", title=heading, days=days)
     return link, secret
 
 
-def pinned(query: str) -> str:
+def pin_tags(query: str) -> str:
     choices = QueryDict(query, mutable=True)
     if tags := choices.pop("tag", []):
-        tagged = [str(study.pk) for study in studies_picked(studies=[], tags=tags)]
-        choices.setlist("study", list(dict.fromkeys([*choices.getlist("study"), *tagged])))
+        tagged_studies = [str(study.pk) for study in selected_studies(studies=[], tags=tags)]
+        choices.setlist("study", list(dict.fromkeys([*choices.getlist("study"), *tagged_studies])))
     choices.pop("q", None)
     return choices.urlencode()
 
@@ -67,8 +67,8 @@ def link_problems(title: str, days: int) -> list[Problem]:
 
 def link_open(secret: str) -> ShareLink | None:
     """The living link with that secret, of a person who may still log in."""
-    living = ShareLink.objects.filter(expires__gt=Now(), revoked=None, owner__is_active=True)
-    return living.filter(digest=digest_of(secret)).first()
+    active = ShareLink.objects.filter(expires__gt=Now(), revoked=None, owner__is_active=True)
+    return active.filter(digest=secret_digest(secret)).first()
 
 
 def link_revoke(*, link: ShareLink, actor: User) -> None:

@@ -21,18 +21,18 @@ from experiments.models import AuditEntry, User
 from workers.errors import TributaryError
 
 WINDOW = timedelta(minutes=15)
-FAILED, ENTERED = "log-in.failed", "log-in"
+LOG_IN_FAILED, LOGGED_IN = "log-in.failed", "log-in"
 MOST_TOGETHER, MOST_FROM_ADDRESS, MOST_FOR_NAME = 5, 30, 60
-CLOSED = "Too many failed log-ins. Wait 15 minutes, or ask an admin for a new password."
+LOG_IN_CLOSED = "Too many failed log-ins. Wait 15 minutes, or ask an admin for a new password."
 
 
-def is_closed(*, name: str, address: str) -> bool:
+def is_log_in_closed(*, name: str, address: str) -> bool:
     """Towards the narrow limit count failures since the name's last success from there; towards the others, all."""
-    subject = subject_of(name)
+    subject = log_in_subject(name)
     recent = AuditEntry.objects.filter(at__gt=Now() - WINDOW)
-    entered = recent.filter(action=ENTERED, subject=subject, detail__address=address).order_by("-id").first()
-    here = Q(subject=subject, detail__address=address) & Q(id__gt=entered.pk if entered else 0)
-    counts = recent.filter(action=FAILED).aggregate(
+    last_log_in = recent.filter(action=LOGGED_IN, subject=subject, detail__address=address).order_by("-id").first()
+    here = Q(subject=subject, detail__address=address) & Q(id__gt=last_log_in.pk if last_log_in else 0)
+    counts = recent.filter(action=LOG_IN_FAILED).aggregate(
         together=Count("id", filter=here),
         address=Count("id", filter=Q(detail__address=address)),
         name=Count("id", filter=Q(subject=subject)),
@@ -41,15 +41,15 @@ def is_closed(*, name: str, address: str) -> bool:
     return any(counts[each] >= most for each, most in limits.items())
 
 
-def log_in_failed(*, name: str, address: str) -> None:
-    audit_record(actor=None, action=FAILED, subject=subject_of(name), address=address)
+def record_failed_log_in(*, name: str, address: str) -> None:
+    audit_record(actor=None, action=LOG_IN_FAILED, subject=log_in_subject(name), address=address)
 
 
-def log_in_done(*, person: User, address: str) -> None:
-    audit_record(actor=person, action=ENTERED, subject=subject_of(person.username), address=address)
+def record_log_in(*, person: User, address: str) -> None:
+    audit_record(actor=person, action=LOGGED_IN, subject=log_in_subject(person.username), address=address)
 
 
-def subject_of(name: str) -> str:
+def log_in_subject(name: str) -> str:
     """As it is stored: names differ in case only by accident."""
     return plain_text(name).casefold()[:150]
 
@@ -58,7 +58,7 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 0.25
 PAUSE_SECONDS = 5.0
 MINUTE = 60_000
-TAKE = """
+TAKE_ROOM = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + clock[2] / 1000
 local interval, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -78,12 +78,12 @@ class RateLimitError(TributaryError):
         self.seconds = seconds
 
 
-class Counter:
+class RequestCounter:
     """One Redis. While it does not answer it is left alone for some seconds: no request waits for it in vain."""
 
     def __init__(self, url: str) -> None:
         client = Redis.from_url(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS)
-        self.script: Any = client.register_script(TAKE)
+        self.script: Any = client.register_script(TAKE_ROOM)
         self.quiet_until = 0.0
 
     def wait_for(self, name: str, per_minute: int) -> int:
@@ -99,15 +99,15 @@ class Counter:
 
 
 @cache
-def counter(url: str) -> Counter:
-    return Counter(url)
+def request_counter(url: str) -> RequestCounter:
+    return RequestCounter(url)
 
 
-def rate_check(*, who: str, write: bool) -> None:
+def check_rate_limit(*, who: str, write: bool) -> None:
     """Counts one request, or refuses it with the time to wait. A limit of 0 is none."""
     per_minute = settings.RATE_WRITES if write else settings.RATE_READS
     if not per_minute or not settings.REDIS_URL:
         return
     name = f"tributary:rate:{'write' if write else 'read'}:{who}"
-    if wait := counter(settings.REDIS_URL).wait_for(name, per_minute):
+    if wait := request_counter(settings.REDIS_URL).wait_for(name, per_minute):
         raise RateLimitError(per_minute, math.ceil(wait / 1000))

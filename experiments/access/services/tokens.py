@@ -18,9 +18,9 @@ from experiments.core.json_values import plain_text
 from experiments.models import Scope, Token, User
 from workers.errors import Problem, SpecError
 
-MARK = "trib_"
+SECRET_MARK = "trib_"
 """Lets people, and programs that look for leaked secrets, tell what they have found."""
-SHOWN = 12
+PREFIX_LENGTH = 12
 NAME_LENGTH, MOST_DAYS, MOST_TOKENS = 100, 3660, 100
 USED_EVERY = timedelta(minutes=1)
 
@@ -32,16 +32,16 @@ def token_create(
     label = plain_text(name.strip())
     if problems := token_problems(name=label, scope=scope, days=days):
         raise SpecError(problems, "The token cannot be made.")
-    secret = MARK + secrets.token_urlsafe(32)
+    secret = SECRET_MARK + secrets.token_urlsafe(32)
     with transaction.atomic():
-        if living(owner).count() >= MOST_TOKENS:
+        if active_tokens(owner).count() >= MOST_TOKENS:
             raise ConflictError(f"You have {MOST_TOKENS} tokens: revoke one that is no longer used.")
         token = Token.objects.create(
             owner=owner,
             name=label,
             scope=scope,
-            prefix=secret[:SHOWN],
-            digest=digest_of(secret),
+            prefix=secret[:PREFIX_LENGTH],
+            digest=secret_digest(secret),
             expires=timezone.now() + timedelta(days=days) if days else None,
         )
         audit_record(
@@ -71,24 +71,24 @@ def token_revoke(*, token: Token, actor: User) -> Token:
 
 def token_authenticate(secret: str) -> Token | None:
     """The living token with that secret, of a person who may still log in."""
-    digest = digest_of(secret)
-    candidates = living().filter(prefix=secret[:SHOWN], owner__is_active=True).select_related("owner")
-    found = next((each for each in candidates if compare_digest(each.digest, digest)), None)
-    if found:
-        note_use(found)
-    return found
+    digest = secret_digest(secret)
+    candidates = active_tokens().filter(prefix=secret[:PREFIX_LENGTH], owner__is_active=True).select_related("owner")
+    token = next((each for each in candidates if compare_digest(each.digest, digest)), None)
+    if token:
+        record_use(token)
+    return token
 
 
-def living(owner: User | None = None) -> QuerySet[Token]:
+def active_tokens(owner: User | None = None) -> QuerySet[Token]:
     tokens = Token.objects.filter(Q(expires=None) | Q(expires__gt=Now()), revoked=None)
     return tokens.filter(owner=owner) if owner else tokens
 
 
-def note_use(token: Token) -> None:
+def record_use(token: Token) -> None:
     """At most once a minute: reads stay reads."""
     if token.used is None or timezone.now() - token.used >= USED_EVERY:
         Token.objects.filter(pk=token.pk).update(used=Now())
 
 
-def digest_of(secret: str) -> str:
+def secret_digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

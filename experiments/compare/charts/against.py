@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.chart import Table
-from experiments.charts.curves import MEANINGS, Band, band_of, seed_range
-from experiments.charts.styles import Placed
-from experiments.labels.axes import axis_title
-from experiments.labels.axes import value_text as worded
+from experiments.charts.chart import DataTable
+from experiments.charts.curves import BAND_MEANINGS, Band, band_interval, seed_range
+from experiments.charts.styles import CellStyle
+from experiments.labels.axes import axis_title, value_text
 from experiments.labels.metrics import MetricLabel
-from experiments.statistics.intervals import Sample, bootstrap_intervals
+from experiments.statistics.intervals import bootstrap_intervals
+from experiments.statistics.over_seeds import Sample
 
 DECADES = 10
 
@@ -39,7 +39,7 @@ class AgainstInfo:
     axis: str
     band: Band
     lines: tuple[AgainstLine, ...]
-    without: int
+    cells_without: int
     """So many cells have no such field."""
 
     @property
@@ -47,83 +47,51 @@ class AgainstInfo:
         return all(not isinstance(point.x, str) for line in self.lines for point in line.points)
 
 
-@dataclass(frozen=True)
-class SamplePoint:
-    """A sample in the shape that bands are computed from."""
-
-    cell: str
-    sample: Sample
-    round: int = 0
-    lost: int = 0
-
-    @property
-    def mean(self) -> float | None:
-        return self.sample.mean
-
-    @property
-    def std(self) -> float | None:
-        return self.sample.std
-
-    @property
-    def low(self) -> float | None:
-        return min(self.sample.seeds.values(), default=None)
-
-    @property
-    def high(self) -> float | None:
-        return max(self.sample.seeds.values(), default=None)
-
-    @property
-    def n(self) -> int:
-        return self.sample.n
-
-
 def against_info(
-    places: Mapping[str, Placed],
+    styles: Mapping[str, CellStyle],
     on_axis: Mapping[str, Any],
     samples: Mapping[str, Sample],
     label: MetricLabel,
     *,
     axis: str,
     band: Band = "std",
-    without: int = 0,
+    cells_without: int = 0,
 ) -> AgainstInfo:
-    """`on_axis` has each cell's value there; `places` must not tell it, so that cells of one look form a line."""
+    """`on_axis` has each cell's value there; `styles` must not tell it, so that cells of one look form a line."""
     lines: dict[str, list[AgainstPoint]] = {}
-    for cell, place in places.items():
+    for cell, style in styles.items():
         sample = samples.get(cell)
         if sample is not None and sample.mean is not None:
             point = AgainstPoint(
-                axis_place(on_axis[cell]), sample.mean * label.scale, sample.n, spread(sample, label, band)
+                axis_position(on_axis[cell]), sample.mean * label.scale, sample.n, error_band(sample, label, band)
             )
-            lines.setdefault(place.whole_label, []).append(point)
-    styles = {place.whole_label: place.style for place in places.values()}
+            lines.setdefault(style.whole_label, []).append(point)
+    line_styles = {style.whole_label: style.line for style in styles.values()}
     numeric = all(not isinstance(point.x, str) for points in lines.values() for point in points)
     return AgainstInfo(
         label,
         axis,
         band,
         tuple(
-            AgainstLine(name, styles[name].hue, styles[name].dash, in_place(points, numeric))
+            AgainstLine(name, line_styles[name].hue, line_styles[name].dash, sort_points(points, numeric))
             for name, points in lines.items()
         ),
-        without,
+        cells_without,
     )
 
 
-def axis_place(value: Any) -> float | str:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else worded(value)
+def axis_position(value: Any) -> float | str:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else value_text(value)
 
 
-def in_place(points: Sequence[AgainstPoint], numeric: bool) -> tuple[AgainstPoint, ...]:
+def sort_points(points: Sequence[AgainstPoint], numeric: bool) -> tuple[AgainstPoint, ...]:
     return tuple(sorted(points, key=lambda point: float(point.x))) if numeric else tuple(points)
 
 
-def spread(sample: Sample, label: MetricLabel, band: Band) -> tuple[float, float] | None:
-    if band == "boot":
-        found = bootstrap_intervals([list(sample.seeds.values())])[0]
-    else:
-        found = band_of(SamplePoint("", sample), band)
-    return (found[0] * label.scale, found[1] * label.scale) if found else None
+def error_band(sample: Sample, label: MetricLabel, band: Band) -> tuple[float, float] | None:
+    seeds = list(sample.seeds.values())
+    interval = bootstrap_intervals([seeds])[0] if band == "boot" else band_interval(sample, band)
+    return (interval[0] * label.scale, interval[1] * label.scale) if interval else None
 
 
 def against_figure(info: AgainstInfo) -> dict[str, Any]:
@@ -141,7 +109,7 @@ def x_scale(info: AgainstInfo) -> dict[str, Any]:
     places = sorted({float(point.x) for line in info.lines for point in line.points})
     if len(places) < 3 or places[0] <= 0 or places[-1] / places[0] < DECADES:
         return {}
-    return {"type": "log", "tickmode": "array", "tickvals": places, "ticktext": [worded(place) for place in places]}
+    return {"type": "log", "tickmode": "array", "tickvals": places, "ticktext": [value_text(place) for place in places]}
 
 
 def against_trace(line: AgainstLine, info: AgainstInfo) -> dict[str, Any]:
@@ -183,33 +151,33 @@ def against_legend(info: AgainstInfo) -> list[dict[str, Any]]:
 def against_description(info: AgainstInfo) -> str:
     if not info.lines:
         return f"{info.label.text}: no finished run has a value on this axis yet."
-    told = "; ".join(
+    lines = "; ".join(
         f"{line.label}: "
-        + ", ".join(f"{point.mean:.{info.label.digits}f} at {worded(point.x)}" for point in line.points)
+        + ", ".join(f"{point.mean:.{info.label.digits}f} at {value_text(point.x)}" for point in line.points)
         for line in info.lines
     )
-    return f"{info.label.axis}, against {axis_title(info.axis)}. {told}."
+    return f"{info.label.axis}, against {axis_title(info.axis)}. {lines}."
 
 
 def against_notes(info: AgainstInfo) -> str:
     notes = []
     if any(point.band for line in info.lines for point in line.points):
-        notes.append(f"Bars: {MEANINGS[info.band]}")
-    if info.without:
-        notes.append(f"{info.without} cells have no {axis_title(info.axis)}")
+        notes.append(f"Bars: {BAND_MEANINGS[info.band]}")
+    if info.cells_without:
+        notes.append(f"{info.cells_without} cells have no {axis_title(info.axis)}")
     return " · ".join(notes)
 
 
-def against_table(info: AgainstInfo) -> Table:
+def against_table(info: AgainstInfo) -> DataTable:
     columns = ("line", info.axis, "mean", "low", "high", "n")
     scale = info.label.scale
     rows = tuple(
-        (line.label, point.x, point.mean / scale, *unscaled(point.band, scale), point.n)
+        (line.label, point.x, point.mean / scale, *unscale_band(point.band, scale), point.n)
         for line in info.lines
         for point in line.points
     )
-    return Table(columns, rows)
+    return DataTable(columns, rows)
 
 
-def unscaled(band: tuple[float, float] | None, scale: float) -> tuple[float | None, float | None]:
+def unscale_band(band: tuple[float, float] | None, scale: float) -> tuple[float | None, float | None]:
     return (band[0] / scale, band[1] / scale) if band else (None, None)

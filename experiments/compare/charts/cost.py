@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.chart import Table
-from experiments.charts.styles import Placed
+from experiments.charts.chart import DataTable
+from experiments.charts.styles import CellStyle
 from experiments.compare.charts.curves import XAxis
 from experiments.labels.metrics import MetricLabel
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample
 
 
 @dataclass(frozen=True)
@@ -39,30 +39,30 @@ class ParetoInfo:
 
     @property
     def colours(self) -> dict[str, list[CostPoint]]:
-        found: dict[str, list[CostPoint]] = {}
+        points_by_colour: dict[str, list[CostPoint]] = {}
         for point in self.points:
-            found.setdefault(point.colour, []).append(point)
-        return found
+            points_by_colour.setdefault(point.colour, []).append(point)
+        return points_by_colour
 
 
 def pareto_info(
-    places: Mapping[str, Placed],
+    styles: Mapping[str, CellStyle],
     values: Mapping[str, Sample],
     costs: Mapping[str, Sample],
     label: MetricLabel,
     cost: XAxis,
 ) -> ParetoInfo:
-    found: list[tuple[str, float, float]] = []
-    for cell in places:
+    measured_cells: list[tuple[str, float, float]] = []
+    for cell in styles:
         value, spent = values.get(cell, Sample({})).mean, costs.get(cell, Sample({})).mean
         if value is not None and spent is not None:
-            found.append((cell, spent * cost.scale, value * label.scale))
-    best = on_front([(spent, value if label.higher_is_better else -value) for _, spent, value in found])
+            measured_cells.append((cell, spent * cost.scale, value * label.scale))
+    best = on_front([(spent, value if label.higher_is_better else -value) for _, spent, value in measured_cells])
     points = []
-    for (cell, spent, value), front in zip(found, best, strict=True):
-        place, sample = places[cell], values[cell]
+    for (cell, spent, value), front in zip(measured_cells, best, strict=True):
+        style, sample = styles[cell], values[cell]
         std = scaled_std(sample, label)
-        points.append(CostPoint(place.whole_label, place.colour, place.style.hue, spent, value, std, sample.n, front))
+        points.append(CostPoint(style.whole_label, style.colour, style.line.hue, spent, value, std, sample.n, front))
     return ParetoInfo(label, cost, tuple(points))
 
 
@@ -92,7 +92,7 @@ def pareto_figure(info: ParetoInfo) -> dict[str, Any]:
         "meta": {"hue": 7},
     }
     return {
-        "data": [*([line] if len(front) > 1 else []), *(points_trace(*each, info) for each in info.colours.items())],
+        "data": [*([line] if len(front) > 1 else []), *(cost_trace(*each, info) for each in info.colours.items())],
         "layout": {
             "hovermode": "closest",
             "xaxis": {"title": {"text": f"{info.cost.title}, whole run"}, "rangemode": "tozero"},
@@ -101,7 +101,7 @@ def pareto_figure(info: ParetoInfo) -> dict[str, Any]:
     }
 
 
-def points_trace(colour: str, points: Sequence[CostPoint], info: ParetoInfo) -> dict[str, Any]:
+def cost_trace(colour: str, points: Sequence[CostPoint], info: ParetoInfo) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -115,13 +115,13 @@ def points_trace(colour: str, points: Sequence[CostPoint], info: ParetoInfo) -> 
             "symbol": ["diamond" if point.front else "circle-open" for point in points],
             "line": {"width": 2},
         },
-        "customdata": [point_words(point, info) for point in points],
+        "customdata": [cost_point_text(point, info) for point in points],
         "hovertemplate": "%{customdata}<extra></extra>",
         "meta": {"hue": points[0].hue},
     }
 
 
-def point_words(point: CostPoint, info: ParetoInfo) -> str:
+def cost_point_text(point: CostPoint, info: ParetoInfo) -> str:
     value, unit = f"{point.value:.{info.label.digits}f}", f" {info.cost.unit}" if info.cost.unit else ""
     front = " · Pareto front" if point.front else ""
     return f"{point.label}: {value} for {point.cost:,.4g}{unit} · n={point.n}{front}"
@@ -143,8 +143,10 @@ def pareto_legend(info: ParetoInfo) -> list[dict[str, Any]]:
 def pareto_description(info: ParetoInfo) -> str:
     if not info.points:
         return f"{info.label.text}: no finished run has both numbers yet."
-    front = "; ".join(point_words(point, info).removesuffix(" · Pareto front") for point in info.front)
-    return f"{info.label.axis}, against {info.cost.told}, of {len(info.points)} cells. Pareto front: {front}."
+    front = "; ".join(cost_point_text(point, info).removesuffix(" · Pareto front") for point in info.front)
+    return (
+        f"{info.label.axis}, against {info.cost.plain_with_unit}, of {len(info.points)} cells. Pareto front: {front}."
+    )
 
 
 def pareto_notes(info: ParetoInfo) -> str:
@@ -152,9 +154,9 @@ def pareto_notes(info: ParetoInfo) -> str:
     return f"◆ Pareto front (no other cell has more for less): {front} · bars: std over seeds" if info.points else ""
 
 
-def pareto_table(info: ParetoInfo) -> Table:
+def pareto_table(info: ParetoInfo) -> DataTable:
     scale = info.label.scale
-    return Table(
+    return DataTable(
         ("line", info.cost.name, "mean", "std", "n", "front"),
         tuple(
             (p.label, p.cost / info.cost.scale, p.value / scale, None if p.std is None else p.std / scale, p.n, p.front)

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from experiments.charts.curves import (
-    MEANINGS,
+    BAND_MEANINGS,
     Band,
     Curve,
     CurvePoint,
-    Point,
-    band_of,
+    band_interval,
     band_trace,
     line_trace,
-    scaled,
+    scale_interval,
     seed_range,
 )
-from experiments.charts.panels import ACROSS, Grid, grid_of, level_line, on_panel, panel_layout
-from experiments.charts.smoothing import Drawing, redrawn
-from experiments.charts.styles import Placed
+from experiments.charts.panels import PANELS_ACROSS, PanelGrid, level_lines, on_panel, panel_grid, panel_layout
+from experiments.charts.smoothing import LineOptions, apply_line_options
+from experiments.charts.styles import CellStyle
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.intervals import bootstrap_intervals
-
-
-class SeedPoint(Point, Protocol):
-    """`x` is the place on the axis, `values` are the seeds' own where a bootstrap needs them."""
-
-    @property
-    def x(self) -> float: ...
-    @property
-    def values(self) -> tuple[float, ...]: ...
+from experiments.statistics.over_seeds import SeedStatistics
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class XAxis:
         return "rounds" if self.name == "round" else self.text.lower()
 
     @property
-    def told(self) -> str:
+    def plain_with_unit(self) -> str:
         """In a sentence, with its unit."""
         return f"{self.plain}, {self.unit}" if self.unit else self.plain
 
@@ -93,13 +84,13 @@ class CompareCurvesInfo:
         return [curve for panel in self.panels for curve in panel.curves]
 
     @property
-    def grid(self) -> Grid:
-        return grid_of([(panel.row, panel.column) for panel in self.panels], 1 if self.narrow else ACROSS)
+    def grid(self) -> PanelGrid:
+        return panel_grid([(panel.row, panel.column) for panel in self.panels], 1 if self.narrow else PANELS_ACROSS)
 
 
 def compare_curves_info(
-    points: Sequence[SeedPoint],
-    places: Mapping[str, Placed],
+    points: Sequence[SeedStatistics],
+    styles: Mapping[str, CellStyle],
     metric: MetricLabel,
     *,
     x: XAxis = X_AXES["round"],
@@ -111,34 +102,34 @@ def compare_curves_info(
 
     On a `narrow` screen panels stand below each other, each with the words of its row and column.
     """
-    by_cell: dict[str, list[tuple[SeedPoint, tuple[float, float] | None]]] = {cell: [] for cell in places}
-    for point, interval in zip(points, intervals(points, band), strict=True):
+    by_cell: dict[str, list[tuple[SeedStatistics, tuple[float, float] | None]]] = {cell: [] for cell in styles}
+    for point, interval in zip(points, band_intervals(points, band), strict=True):
         by_cell[point.cell].append((point, interval))
     panels: dict[tuple[str, str], list[Curve]] = {}
-    for cell, place in places.items():
-        drawn = tuple(
-            CurvePoint(p.round, p.mean * metric.scale, p.n, scaled(band, metric.scale), own_x(p, x))
+    for cell, style in styles.items():
+        points_of_cell = tuple(
+            CurvePoint(p.round, p.mean * metric.scale, p.n, scale_interval(band, metric.scale), x_position(p, x))
             for p, band in by_cell[cell]
             if p.mean is not None
         )
-        here = panels.setdefault(place.stacked if narrow else (place.row, place.column), [])
-        if drawn:
-            here.append(Curve(place.style.label, place.style.hue, place.style.dash, drawn))
-    found = tuple(PanelCurves(row, column, tuple(curves)) for (row, column), curves in panels.items())
-    return CompareCurvesInfo(metric, x, band, found, sum(point.lost for point in points), target, narrow)
+        here = panels.setdefault(style.stacked_panel if narrow else (style.row, style.column), [])
+        if points_of_cell:
+            here.append(Curve(style.line.label, style.line.hue, style.line.dash, points_of_cell))
+    panel_curves = tuple(PanelCurves(row, column, tuple(curves)) for (row, column), curves in panels.items())
+    return CompareCurvesInfo(metric, x, band, panel_curves, sum(point.lost for point in points), target, narrow)
 
 
-def own_x(point: SeedPoint, x: XAxis) -> float | None:
+def x_position(point: SeedStatistics, x: XAxis) -> float | None:
     return point.x * x.scale if x.spent else None
 
 
-def intervals(points: Sequence[SeedPoint], band: Band) -> list[tuple[float, float] | None]:
+def band_intervals(points: Sequence[SeedStatistics], band: Band) -> list[tuple[float, float] | None]:
     if band == "boot":
         return bootstrap_intervals([point.values for point in points])
-    return [band_of(point, band) for point in points]
+    return [band_interval(point, band) for point in points]
 
 
-def compare_curves_figure(info: CompareCurvesInfo, drawing: Drawing) -> dict[str, Any]:
+def compare_curves_figure(info: CompareCurvesInfo, drawing: LineOptions) -> dict[str, Any]:
     grid = info.grid
     bands, lines = [], []
     for panel in info.panels:
@@ -148,19 +139,19 @@ def compare_curves_figure(info: CompareCurvesInfo, drawing: Drawing) -> dict[str
         bands += [on_panel(band_trace(each), place) for each in panel.curves if any(p.band for p in each.points)]
         lines += [on_panel(line_trace(each, info.metric), place) for each in panel.curves]
     figure = {"data": [*bands, *lines], "layout": curves_layout(info, grid, drawing)}
-    return redrawn(figure, Drawing(smoothing=drawing.smoothing))
+    return apply_line_options(figure, LineOptions(smoothing=drawing.smoothing))
 
 
-def curves_layout(info: CompareCurvesInfo, grid: Grid, drawing: Drawing) -> dict[str, Any]:
+def curves_layout(info: CompareCurvesInfo, grid: PanelGrid, drawing: LineOptions) -> dict[str, Any]:
     x = {"title": {"text": info.x.title}, **({"type": "log"} if drawing.log_x else {"rangemode": "tozero"})}
     y = {"title": {"text": info.metric.axis}, **({"type": "log"} if drawing.log_y else {})}
     layout = panel_layout(grid, x, y)
     if info.target is not None:
-        layout["shapes"] = level_line(grid, info.target)
+        layout["shapes"] = level_lines(grid, info.target)
     return layout
 
 
-def compare_legend(info: CompareCurvesInfo, notes: Mapping[str, str]) -> list[dict[str, Any]]:
+def compare_curves_legend(info: CompareCurvesInfo, notes: Mapping[str, str]) -> list[dict[str, Any]]:
     """One entry per label over all panels, with the seeds behind it; `notes` says more of some."""
     entries: dict[str, list[Curve]] = {}
     for curve in info.curves:
@@ -168,16 +159,18 @@ def compare_legend(info: CompareCurvesInfo, notes: Mapping[str, str]) -> list[di
     return [
         {
             "label": label,
-            "hue": found[0].hue,
-            "dash": found[0].dash,
-            "n": seeds(found),
-            "text": " · ".join(part for part in (label, f"n={seeds(found)}", notes.get(label, "")) if part),
+            "hue": curves[0].hue,
+            "dash": curves[0].dash,
+            "n": curves_seed_range(curves),
+            "text": " · ".join(
+                part for part in (label, f"n={curves_seed_range(curves)}", notes.get(label, "")) if part
+            ),
         }
-        for label, found in entries.items()
+        for label, curves in entries.items()
     ]
 
 
-def seeds(curves: Sequence[Curve]) -> str:
+def curves_seed_range(curves: Sequence[Curve]) -> str:
     return seed_range(point.n for curve in curves for point in curve.points)
 
 
@@ -185,25 +178,25 @@ def compare_curves_description(info: CompareCurvesInfo) -> str:
     """The chart in words, for people who do not see it."""
     if not info.curves:
         return f"No {info.metric.text.lower()} has been measured yet."
-    ends = "; ".join(ending(panel, curve, info.metric) for panel in info.panels for curve in panel.curves)
-    return f"{info.metric.axis}, against {info.x.told}, mean over seeds. Last values: {ends}."
+    ends = "; ".join(last_value_text(panel, curve, info.metric) for panel in info.panels for curve in panel.curves)
+    return f"{info.metric.axis}, against {info.x.plain_with_unit}, mean over seeds. Last values: {ends}."
 
 
-def ending(panel: PanelCurves, curve: Curve, metric: MetricLabel) -> str:
+def last_value_text(panel: PanelCurves, curve: Curve, metric: MetricLabel) -> str:
     words = " · ".join(word for word in (curve.label, panel.row, panel.column) if word)
     return f"{words}: {curve.points[-1].mean:.{metric.digits}f} (n={curve.points[-1].n})"
 
 
-def compare_curves_notes(info: CompareCurvesInfo, *, drawn: int, cells: int) -> str:
+def compare_curves_notes(info: CompareCurvesInfo, *, drawn_cells: int, cells: int) -> str:
     notes = []
     if any(point.band for curve in info.curves for point in curve.points):
-        notes.append(f"Band: {MEANINGS[info.band]}")
+        notes.append(f"Band: {BAND_MEANINGS[info.band]}")
     if info.x.spent and info.curves:
         notes.append(f"{info.x.text}: mean over seeds of the total up to each round")
     if info.lost:
         notes.append(f"{info.lost:,} {'value is' if info.lost == 1 else 'values are'} not finite (diverged), left out")
-    if cells > drawn:
-        notes.append(f"{drawn} of {cells:,} cells drawn: choose fewer above to see the others")
+    if cells > drawn_cells:
+        notes.append(f"{drawn_cells} of {cells:,} cells drawn: choose fewer above to see the others")
     hidden = len(info.panels) - info.grid.panels
     if hidden > 0:
         notes.append(f"{hidden} panels more than fit here")

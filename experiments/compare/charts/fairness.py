@@ -8,16 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from experiments.charts.chart import Table
-from experiments.charts.styles import Placed
+from experiments.charts.chart import DataTable
+from experiments.charts.styles import CellStyle
 from experiments.labels.metrics import MetricLabel
 
-Shape = Literal["ecdf", "violin"]
-LABEL = MetricLabel("client_accuracy", "Accuracy of a client", "%", 100.0, 2, higher_is_better=True)
+SpreadShape = Literal["ecdf", "violin"]
+CLIENT_ACCURACY = MetricLabel("client_accuracy", "Accuracy of a client", "%", 100.0, 2, higher_is_better=True)
 
 
 @dataclass(frozen=True)
-class Spread:
+class ClientSpread:
     """All clients of all seeds of a cell, sorted, in percent; `mean`, `worst` tenth and `std` are means over seeds."""
 
     label: str
@@ -36,37 +36,43 @@ def worst_tenth(values: Sequence[float]) -> float:
     return sum(lowest) / len(lowest)
 
 
-def fairness_info(places: Mapping[str, Placed], clients: Mapping[str, Sequence[Sequence[float]]]) -> tuple[Spread, ...]:
+def fairness_info(
+    styles: Mapping[str, CellStyle], clients: Mapping[str, Sequence[Sequence[float]]]
+) -> tuple[ClientSpread, ...]:
     """`clients` has, for each cell, the accuracies of every seed's clients. What is not finite is left out."""
-    found = []
-    for cell, place in places.items():
-        seeds = [[value * LABEL.scale for value in row if np.isfinite(value)] for row in clients.get(cell, ())]
+    spreads = []
+    for cell, cell_style in styles.items():
+        seeds = [
+            [value * CLIENT_ACCURACY.scale for value in row if np.isfinite(value)] for row in clients.get(cell, ())
+        ]
         seeds = [row for row in seeds if row]
         if seeds:
             together = tuple(sorted(value for row in seeds for value in row))
             means = (np.mean([np.mean(row) for row in seeds]), np.mean([worst_tenth(row) for row in seeds]))
             std = np.mean([np.std(row) for row in seeds])
-            style = place.style
-            found.append(
-                Spread(place.whole_label, style.hue, style.dash, len(seeds), together, *map(float, (*means, std)))
+            line = cell_style.line
+            spreads.append(
+                ClientSpread(
+                    cell_style.whole_label, line.hue, line.dash, len(seeds), together, *map(float, (*means, std))
+                )
             )
-    return tuple(found)
+    return tuple(spreads)
 
 
-def fairness_figure(spreads: Sequence[Spread], shape: Shape) -> dict[str, Any]:
+def fairness_figure(spreads: Sequence[ClientSpread], shape: SpreadShape) -> dict[str, Any]:
     if shape == "violin":
-        return violins(spreads)
+        return violin_figure(spreads)
     return {
-        "data": [steps(each) for each in spreads],
+        "data": [ecdf_trace(each) for each in spreads],
         "layout": {
-            "xaxis": {"title": {"text": LABEL.axis}},
+            "xaxis": {"title": {"text": CLIENT_ACCURACY.axis}},
             "yaxis": {"title": {"text": "Share of clients at or below, %"}, "range": [0, 101]},
             "hovermode": "closest",
         },
     }
 
 
-def steps(spread: Spread) -> dict[str, Any]:
+def ecdf_trace(spread: ClientSpread) -> dict[str, Any]:
     count = len(spread.values)
     return {
         "type": "scatter",
@@ -81,7 +87,7 @@ def steps(spread: Spread) -> dict[str, Any]:
     }
 
 
-def violins(spreads: Sequence[Spread]) -> dict[str, Any]:
+def violin_figure(spreads: Sequence[ClientSpread]) -> dict[str, Any]:
     data = [
         {
             "type": "violin",
@@ -104,23 +110,23 @@ def violins(spreads: Sequence[Spread]) -> dict[str, Any]:
         "data": data,
         "layout": {
             "xaxis": {"title": {"text": ""}, "type": "category", "showticklabels": len(data) <= 8},
-            "yaxis": {"title": {"text": LABEL.axis}},
+            "yaxis": {"title": {"text": CLIENT_ACCURACY.axis}},
             "hovermode": "closest",
         },
     }
 
 
-def fairness_legend(spreads: Sequence[Spread]) -> list[dict[str, Any]]:
+def fairness_legend(spreads: Sequence[ClientSpread]) -> list[dict[str, Any]]:
     return [{"label": each.label, "hue": each.hue, "dash": each.dash, "n": str(each.seeds)} for each in spreads]
 
 
-def fairness_description(spreads: Sequence[Spread]) -> str:
+def fairness_description(spreads: Sequence[ClientSpread]) -> str:
     if not spreads:
         return "No accuracies of single clients: launch with `evaluation: {on: clients}`."
-    told = "; ".join(f"{each.label}: mean {each.mean:.2f}, worst tenth {each.worst:.2f}" for each in spreads)
-    return f"Distribution of clients' accuracies in percent, at the last evaluated round. {told}."
+    spread_texts = "; ".join(f"{each.label}: mean {each.mean:.2f}, worst tenth {each.worst:.2f}" for each in spreads)
+    return f"Distribution of clients' accuracies in percent, at the last evaluated round. {spread_texts}."
 
 
-def fairness_table(spreads: Sequence[Spread]) -> Table:
-    rows = tuple((each.label, value / LABEL.scale) for each in spreads for value in each.values)
-    return Table(("line", "accuracy"), rows)
+def fairness_table(spreads: Sequence[ClientSpread]) -> DataTable:
+    rows = tuple((each.label, value / CLIENT_ACCURACY.scale) for each in spreads for value in each.values)
+    return DataTable(("line", "accuracy"), rows)

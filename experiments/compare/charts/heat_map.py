@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.charts.chart import Table
-from experiments.charts.panels import ACROSS, grid_of, on_panel, panel_layout
-from experiments.labels.axes import axis_title
-from experiments.labels.axes import value_text as worded
+from experiments.charts.chart import DataTable
+from experiments.charts.panels import PANELS_ACROSS, on_panel, panel_grid, panel_layout
+from experiments.labels.axes import axis_title, value_text
 from experiments.labels.metrics import MetricLabel
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample
 
-NUMBERED = 144
+MOST_NUMBERED_FIELDS = 144
 """Up to so many fields of a map have their number in them."""
 
 
@@ -38,33 +37,34 @@ def heat_info(
     axes: tuple[str, str],
 ) -> HeatInfo:
     """`rest` tells what the two axes do not: each such combination is a map of its own."""
-    x, y = ordered({on_x[cell] for cell in rest}), ordered({on_y[cell] for cell in rest})
+    x, y = sort_labels({on_x[cell] for cell in rest}), sort_labels({on_y[cell] for cell in rest})
     means: dict[str, dict[tuple[str, str], float]] = {}
     for cell in rest:
         here = means.setdefault(rest[cell], {})
         mean = samples[cell].mean if cell in samples else None
         if mean is not None:
-            here[worded(on_x[cell]), worded(on_y[cell])] = mean * label.scale
+            here[value_text(on_x[cell]), value_text(on_y[cell])] = mean * label.scale
     panels = tuple(
-        (words, tuple(tuple(found.get((column, row)) for column in x) for row in y)) for words, found in means.items()
+        (words, tuple(tuple(means_by_field.get((column, row)) for column in x) for row in y))
+        for words, means_by_field in means.items()
     )
     return HeatInfo(label, *axes, x, y, panels)
 
 
-def ordered(values: set[Any]) -> tuple[str, ...]:
+def sort_labels(values: set[Any]) -> tuple[str, ...]:
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return tuple(worded(value) for value in (sorted(values) if numeric else sorted(values, key=worded)))
+    return tuple(value_text(value) for value in (sorted(values) if numeric else sorted(values, key=value_text)))
 
 
 def heat_figure(info: HeatInfo, *, narrow: bool = False) -> dict[str, Any]:
-    grid = grid_of([("", words) for words, _ in info.panels], 1 if narrow else ACROSS)
+    grid = panel_grid([("", words) for words, _ in info.panels], 1 if narrow else PANELS_ACROSS)
     values = [value for _, rows in info.panels for row in rows for value in row if value is not None]
     traces = []
     for words, rows in info.panels:
         place = grid.place("", words)
         if place is not None:
             traces.append(on_panel(heat_trace(info, rows, values, scale=place == grid.panels), place))
-    layout = panel_layout(grid, map_axis(info.x_axis), map_axis(info.y_axis))
+    layout = panel_layout(grid, heat_axis(info.x_axis), heat_axis(info.y_axis))
     return {"data": traces if values else [], "layout": {**layout, "hovermode": "closest"}}
 
 
@@ -87,26 +87,26 @@ def heat_trace(
         ),
         "meta": {"hue": 0, "heat": True, "scale": scale, "title": info.label.unit},
     }
-    if len(info.x) * len(info.y) <= NUMBERED:
+    if len(info.x) * len(info.y) <= MOST_NUMBERED_FIELDS:
         trace["texttemplate"] = f"%{{z:.{min(digits, 2)}f}}"
     return trace
 
 
-def map_axis(axis: str) -> dict[str, Any]:
+def heat_axis(axis: str) -> dict[str, Any]:
     return {"title": {"text": axis_title(axis).capitalize()}, "type": "category", "showgrid": False}
 
 
 def heat_description(info: HeatInfo) -> str:
-    told = [
-        f"{words or info.label.text}: from {min(found):.{info.label.digits}f} to {max(found):.{info.label.digits}f}"
+    ranges = [
+        f"{words or info.label.text}: from {min(values):.{info.label.digits}f} to {max(values):.{info.label.digits}f}"
         for words, rows in info.panels
-        if (found := [value for row in rows for value in row if value is not None])
+        if (values := [value for row in rows for value in row if value is not None])
     ]
     axes = f"{axis_title(info.x_axis)} and {axis_title(info.y_axis)}"
-    return f"{info.label.axis}, over {axes}. {'; '.join(told) or 'Nothing is finished yet'}."
+    return f"{info.label.axis}, over {axes}. {'; '.join(ranges) or 'Nothing is finished yet'}."
 
 
-def heat_table(info: HeatInfo) -> Table:
+def heat_table(info: HeatInfo) -> DataTable:
     rows = tuple(
         (words, column, row, value / info.label.scale)
         for words, values in info.panels
@@ -114,4 +114,4 @@ def heat_table(info: HeatInfo) -> Table:
         for column, value in zip(info.x, line, strict=True)
         if value is not None
     )
-    return Table(("map", info.x_axis, info.y_axis, "mean"), rows)
+    return DataTable(("map", info.x_axis, info.y_axis, "mean"), rows)

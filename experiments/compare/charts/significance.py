@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from experiments.charts.chart import Table
-from experiments.compare.charts.values import Axes, setting_of
+from experiments.charts.chart import DataTable
+from experiments.compare.charts.values import setting_of
+from experiments.labels.axes import Axes
 from experiments.labels.metrics import MetricLabel
-from experiments.statistics.intervals import Difference, Sample, paired_difference
+from experiments.statistics.intervals import Difference, paired_difference
+from experiments.statistics.over_seeds import Sample
 from experiments.statistics.rank_tests import (
     ALPHA,
     Friedman,
@@ -72,7 +74,7 @@ class PairInfo:
 
 
 @dataclass(frozen=True)
-class BetterInfo:
+class SignificanceInfo:
     label: MetricLabel
     compared: str
     methods: tuple[str, ...]
@@ -91,23 +93,30 @@ class BetterInfo:
         return next((each for each in self.pairs if (each.first, each.second) == (first, second)), None)
 
 
-def better_info(
+def significance_info(
     cells: Sequence[str], axes: Axes, samples: Mapping[str, Sample], label: MetricLabel, compared: str
-) -> BetterInfo:
-    table = by_setting(cells, axes, samples, label.scale, compared)
+) -> SignificanceInfo:
+    table = samples_by_setting(cells, axes, samples, label.scale, compared)
     everyone = list(dict.fromkeys(axes[compared][cell] for cell in cells)) if compared in axes else []
     methods = tuple(everyone[:MOST_METHODS])
     pairs = [pair_info(table, first, second, label.higher_is_better) for first, second in combinations(methods, 2)]
     tested = [pair for pair in pairs if pair.ranks is not None]
     corrected = dict(zip(map(id, tested), holm([pair.ranks.p for pair in tested if pair.ranks]), strict=True))
-    found = tuple(
+    corrected_pairs = tuple(
         PairInfo(each.first, each.second, each.settings, each.ranks, corrected.get(id(each)), each.higher)
         for each in pairs
     )
-    return BetterInfo(label, compared, methods, found, over_all(table, methods, label), len(everyone) - len(methods))
+    return SignificanceInfo(
+        label,
+        compared,
+        methods,
+        corrected_pairs,
+        friedman_over_settings(table, methods, label),
+        len(everyone) - len(methods),
+    )
 
 
-def by_setting(
+def samples_by_setting(
     cells: Sequence[str], axes: Axes, samples: Mapping[str, Sample], scale: float, compared: str
 ) -> dict[str, dict[str, Sample]]:
     table: dict[str, dict[str, Sample]] = {}
@@ -130,7 +139,9 @@ def pair_info(table: Mapping[str, Mapping[str, Sample]], first: str, second: str
     return PairInfo(first, second, settings, ranks, None, higher)
 
 
-def over_all(table: Mapping[str, Mapping[str, Sample]], methods: Sequence[str], label: MetricLabel) -> Friedman | None:
+def friedman_over_settings(
+    table: Mapping[str, Mapping[str, Sample]], methods: Sequence[str], label: MetricLabel
+) -> Friedman | None:
     """On the settings in which every method was measured."""
     complete = [row for row in table.values() if all(method in row for method in methods)]
     return friedman(
@@ -144,7 +155,7 @@ def pair_words(pair: PairInfo, comparisons: int) -> str:
     if not settings:
         return "They share no setting."
     if settings == 1:
-        return one_setting(pair)
+        return one_setting_words(pair)
     needed = settings_needed(comparisons)
     used = pair.ranks.n if pair.ranks else 0
     if used < needed:
@@ -155,7 +166,7 @@ def pair_words(pair: PairInfo, comparisons: int) -> str:
     return f"{winner(pair)} is better over all settings (p = {p_text(pair.corrected)} after Holm)."
 
 
-def one_setting(pair: PairInfo) -> str:
+def one_setting_words(pair: PairInfo) -> str:
     difference = pair.settings[0].difference
     if difference is None:
         return "They share no seed."
@@ -175,31 +186,31 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def friedman_words(info: BetterInfo) -> str:
+def friedman_words(info: SignificanceInfo) -> str:
     if len(info.methods) < 3:
         return "Friedman's test compares three methods or more."
-    found = info.friedman
-    if found is None:
+    test = info.friedman
+    if test is None:
         return "Friedman's test needs two settings or more in which every method was measured, and some difference."
-    if found.p >= ALPHA:
-        told = f"over {found.settings} settings no difference among the {found.methods} can be shown"
-        return f"Friedman: {difference_columns} (p = {p_text(found.p)})."
+    if test.p >= ALPHA:
+        verdict = f"over {test.settings} settings no difference among the {test.methods} can be shown"
+        return f"Friedman: {verdict} (p = {p_text(test.p)})."
     ranks = ", ".join(
         f"{name} {rank:.2f}"
-        for name, rank in sorted(zip(info.methods, found.mean_ranks, strict=True), key=lambda each: each[1])
+        for name, rank in sorted(zip(info.methods, test.mean_ranks, strict=True), key=lambda each: each[1])
     )
-    told = f"the {found.methods} differ over {found.settings} settings (p = {p_text(found.p)})"
-    return f"Friedman: {told}. Mean ranks: {ranks}."
+    verdict = f"the {test.methods} differ over {test.settings} settings (p = {p_text(test.p)})"
+    return f"Friedman: {verdict}. Mean ranks: {ranks}."
 
 
-def better_table(info: BetterInfo) -> Table:
+def significance_table(info: SignificanceInfo) -> DataTable:
     """In the shown unit, setting by setting."""
     rows = tuple(
         (pair.first, pair.second, each.setting, *each.means, *difference_columns(each.difference))
         for pair in info.pairs
         for each in pair.settings
     )
-    return Table(
+    return DataTable(
         ("first", "second", "setting", "first mean", "second mean", "difference", "low", "high", "n", "verdict"), rows
     )
 
@@ -212,11 +223,11 @@ def difference_columns(difference: Difference | None) -> tuple[float | str | Non
 
 MOST_SETTINGS = 60
 ROW_HEIGHT = 26
-WORDS = {"better": "better", "worse": "worse", "tie": "tie", "unknown": "too few seeds"}
-HUES = {"better": 3, "worse": 1, "tie": 7, "unknown": 7}
+STANDING_WORDS = {"better": "better", "worse": "worse", "tie": "tie", "unknown": "too few seeds"}
+STANDING_HUES = {"better": 3, "worse": 1, "tie": 7, "unknown": 7}
 
 
-def standing(pair: PairInfo, verdict: str) -> str:
+def verdict_standing(pair: PairInfo, verdict: str) -> str:
     if verdict in ("tie", "unknown"):
         return verdict
     return "better" if (verdict == "more") == pair.higher else "worse"
@@ -228,26 +239,26 @@ def forest_figure(pair: PairInfo, label: MetricLabel) -> dict[str, Any]:
     known.sort(key=lambda each: each.difference.mean if each.difference else 0.0)
     data = []
     for each in known[-MOST_SETTINGS:]:
-        found = each.difference
-        assert found is not None
-        kind = standing(pair, found.verdict)
-        half = 0.0 if found.high is None else found.high - found.mean
+        difference = each.difference
+        assert difference is not None
+        kind = verdict_standing(pair, difference.verdict)
+        half = 0.0 if difference.high is None else difference.high - difference.mean
         data.append(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "x": [found.mean],
+                "x": [difference.mean],
                 "y": [each.setting or "only setting"],
                 "error_x": {
                     "type": "data",
                     "array": [half],
                     "width": 4,
                     "thickness": 1.5,
-                    "visible": found.high is not None,
+                    "visible": difference.high is not None,
                 },
-                "marker": {"size": 9, "symbol": "circle-open" if found.high is None else "circle"},
-                "hovertemplate": f"%{{y}}: {difference_text(found, label)}, {WORDS[kind]}<extra></extra>",
-                "meta": {"hue": HUES[kind]},
+                "marker": {"size": 9, "symbol": "circle-open" if difference.high is None else "circle"},
+                "hovertemplate": f"%{{y}}: {difference_text(difference, label)}, {STANDING_WORDS[kind]}<extra></extra>",
+                "meta": {"hue": STANDING_HUES[kind]},
             }
         )
     unit = f", {label.difference_unit}" if label.unit else ""
@@ -273,16 +284,17 @@ def forest_figure(pair: PairInfo, label: MetricLabel) -> dict[str, Any]:
     }
 
 
-def difference_text(found: Difference, label: MetricLabel) -> str:
-    half = "" if found.high is None else f" ± {found.high - found.mean:.{label.digits}f}"
-    return f"{found.mean:+.{label.digits}f}{half} (n={found.n})"
+def difference_text(difference: Difference, label: MetricLabel) -> str:
+    half = "" if difference.high is None else f" ± {difference.high - difference.mean:.{label.digits}f}"
+    return f"{difference.mean:+.{label.digits}f}{half} (n={difference.n})"
 
 
 def forest_description(pair: PairInfo, label: MetricLabel) -> str:
     rows = "; ".join(
-        f"{each.setting or 'only setting'}: {difference_text(found, label)}, {WORDS[standing(pair, found.verdict)]}"
+        f"{each.setting or 'only setting'}: {difference_text(difference, label)}, "
+        f"{STANDING_WORDS[verdict_standing(pair, difference.verdict)]}"
         for each in pair.settings
-        if (found := each.difference) is not None
+        if (difference := each.difference) is not None
     )
     return f"{label.axis}: {pair.first} minus {pair.second}. {rows or 'They share no seed in any setting'}."
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from experiments.labels.axes import Axes
 from experiments.labels.metrics import MetricLabel
-from experiments.statistics.intervals import Sample, paired_difference
+from experiments.statistics.intervals import paired_difference
+from experiments.statistics.over_seeds import Sample
 
 ValueKind = Literal["final", "best", "last", "at", "rounds", "bytes", "seconds"]
-KINDS: dict[ValueKind, str] = {
+VALUE_KINDS: dict[ValueKind, str] = {
     "final": "last round",
     "best": "best round",
     "last": "mean of last k",
@@ -20,11 +22,10 @@ KINDS: dict[ValueKind, str] = {
     "seconds": "seconds to target",
 }
 Standing = Literal["best", "tie", ""]
-Axes = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ValueChoice:
     """What a number stands for; `target` is in the metric's shown unit."""
 
     kind: ValueKind = "final"
@@ -42,31 +43,31 @@ class Wanted:
         return self.at if self.kind == "at" else (0,)
 
 
-def value_label(metric: MetricLabel, wanted: Wanted) -> MetricLabel:
-    if wanted.to_target:
-        goal = f"{wanted.target:g} {metric.unit}".strip() if wanted.target is not None else "the target"
+def value_label(metric: MetricLabel, choice: ValueChoice) -> MetricLabel:
+    if choice.to_target:
+        goal = f"{choice.target:g} {metric.unit}".strip() if choice.target is not None else "the target"
         text, unit, scale, digits = {
             "rounds": ("Rounds", "", 1.0, 1),
             "bytes": ("Traffic", "MB", 1e-6, 2),
             "seconds": ("Time", "s", 1.0, 1),
-        }[wanted.kind]
-        return MetricLabel(wanted.kind, f"{text} to {goal} {metric.text.lower()}", unit, scale, digits)
-    return replace(metric, text=f"{metric.text} {when(wanted)}")
+        }[choice.kind]
+        return MetricLabel(choice.kind, f"{text} to {goal} {metric.text.lower()}", unit, scale, digits)
+    return replace(metric, text=f"{metric.text} {moment_text(choice)}")
 
 
-def when(wanted: Wanted) -> str:
-    if wanted.kind == "at":
-        rounds = ", ".join(map(str, wanted.at))
-        return f"at round{'s' if len(wanted.at) > 1 else ''} {rounds}" if rounds else "at chosen rounds"
-    return {"best": "at its best", "last": f"over the last {wanted.last} rounds"}.get(wanted.kind, "at the last round")
+def moment_text(choice: ValueChoice) -> str:
+    if choice.kind == "at":
+        rounds = ", ".join(map(str, choice.at))
+        return f"at round{'s' if len(choice.at) > 1 else ''} {rounds}" if rounds else "at chosen rounds"
+    return {"best": "at its best", "last": f"over the last {choice.last} rounds"}.get(choice.kind, "at the last round")
 
 
 def sample_text(sample: Sample | None, label: MetricLabel, plus_minus: str = " ± ") -> str:
     """As "95.75 ± 0.10"; one seed has no spread."""
     if sample is None or sample.mean is None:
         return "–"
-    spread = "" if sample.std is None else f"{plus_minus}{label.shown(sample.std)}"
-    return f"{label.shown(sample.mean)}{spread}"
+    spread = "" if sample.std is None else f"{plus_minus}{label.format(sample.std)}"
+    return f"{label.format(sample.mean)}{spread}"
 
 
 def compared_axis(axes: Axes, chosen: str = "") -> str:
@@ -74,7 +75,7 @@ def compared_axis(axes: Axes, chosen: str = "") -> str:
     return chosen if chosen in axes else "strategy" if "strategy" in axes else next(iter(axes), "")
 
 
-def rivals(cells: Sequence[str], axes: Axes, compared: str) -> list[list[str]]:
+def rival_groups(cells: Sequence[str], axes: Axes, compared: str) -> list[list[str]]:
     """Cells that agree in everything but the compared axis; only those are ever called better or worse."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for cell in cells:
@@ -88,7 +89,7 @@ def setting_of(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
 
 def standings(samples: Mapping[str, Sample], groups: Sequence[Sequence[str]], *, higher: bool) -> dict[str, Standing]:
     """The best mean of each group of rivals, or several equal ones, and ties: their paired 95 % interval includes 0."""
-    found: dict[str, Standing] = {}
+    standing_by_cell: dict[str, Standing] = {}
     for group in groups:
         means = {cell: mean for cell in group if cell in samples and (mean := samples[cell].mean) is not None}
         if len(means) < 2:
@@ -97,7 +98,7 @@ def standings(samples: Mapping[str, Sample], groups: Sequence[Sequence[str]], *,
         for cell in means:
             difference = paired_difference(samples[best], samples[cell])
             if means[cell] == means[best]:
-                found[cell] = "best"
+                standing_by_cell[cell] = "best"
             elif difference is not None and difference.verdict == "tie":
-                found[cell] = "tie"
-    return found
+                standing_by_cell[cell] = "tie"
+    return standing_by_cell

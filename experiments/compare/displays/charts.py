@@ -8,28 +8,11 @@ from types import MappingProxyType
 
 from django.http import QueryDict
 
-from experiments.charts.chart import Drawn, Table
-from experiments.charts.smoothing import Drawing
-from experiments.charts.styles import HUES, Placed, Style, dash
-from experiments.compare.chart_builders import DRAWN, printed_in, value_marks
-from experiments.compare.charts.curves import (
-    CompareCurvesInfo,
-    compare_curves_description,
-    compare_curves_figure,
-    compare_curves_info,
-    compare_curves_notes,
-    compare_legend,
-)
-from experiments.compare.charts.published_marks import (
-    NOTE,
-    Diamond,
-    bar_diamonds,
-    curve_diamonds,
-    with_diamonds,
-)
-from experiments.compare.charts.values import Wanted
-from experiments.compare.choices import choices_of
-from experiments.compare.displays.bars import (
+from experiments.charts.chart import Chart, DataTable
+from experiments.charts.smoothing import LineOptions
+from experiments.charts.styles import HUES, CellStyle, LineStyle, dash_at
+from experiments.compare.chart_builders import MOST_LINES, published_beside_values, published_of_selection
+from experiments.compare.charts.bars import (
     BarsInfo,
     bars_description,
     bars_figure,
@@ -37,132 +20,155 @@ from experiments.compare.displays.bars import (
     bars_legend,
     bars_notes,
     bars_table,
-    sizes_info,
-    stacked_info,
+    model_sizes_info,
+    stacked_bars_info,
 )
+from experiments.compare.charts.curves import (
+    CompareCurvesInfo,
+    compare_curves_description,
+    compare_curves_figure,
+    compare_curves_info,
+    compare_curves_legend,
+    compare_curves_notes,
+)
+from experiments.compare.charts.published_marks import (
+    PUBLISHED_NOTE,
+    PublishedMark,
+    add_published_marks,
+    bar_published_marks,
+    curve_published_marks,
+)
+from experiments.compare.charts.swap_moments import swap_moment_marks, swap_moments, swap_moments_note
+from experiments.compare.charts.values import ValueChoice
+from experiments.compare.choices import choices_of
 from experiments.compare.displays.subject import Subject
-from experiments.compare.displays.swap_moments import marks, marks_note, moments
 from experiments.compare.samples import one_column, samples_of, spent_samples
-from experiments.labels.metrics import DETECTORS, MetricLabel, metric_label, share
-from experiments.presets.marks import on_curve
-from experiments.statistics.over_seeds import CurveStatistics, curves_of
+from experiments.labels.metrics import DETECTOR_ACCURACY, MetricLabel, metric_label, percent_label
+from experiments.presets.marks import marks_on_curve
+from experiments.statistics.curves import curve_statistics
+from experiments.statistics.over_seeds import SeedStatistics
 
-TOTAL = MetricLabel("bytes", "Traffic of all rounds", "MB", 1e-6, 2)
+TRAFFIC_LABEL = MetricLabel("bytes", "Traffic of all rounds", "MB", 1e-6, 2)
 TRAFFIC = {"Upload": "bytes_up", "Download": "bytes_down", "Client to client": "bytes_peer"}
-BESIDE = {"accuracy": "all detectors together (the surest decides)", DETECTORS: "mean of the detectors"}
+TOGETHER = {"accuracy": "all detectors together (the surest decides)", DETECTOR_ACCURACY: "mean of the detectors"}
 
 
-def swap_moments(subject: Subject) -> Drawn:
+def swap_moments_chart(subject: Subject) -> Chart:
     """A panel for each data set."""
-    places = dict(list(subject.placed(column="dataset").items())[:DRAWN])
-    points = curves_of(cells=runs_by_cell(subject, places), metric="accuracy")
-    info = compare_curves_info(points, places, metric_label("accuracy"), narrow=subject.narrow)
-    rounds = {cell.key: cell.spec["rounds"] for cell in subject.picked.cells}
-    found = {
-        places[cell].style.label: own
-        for cell, spec in subject.picked.specs.items()
-        if cell in places and (own := moments(spec["strategy"], rounds[cell]))
+    styles = dict(list(subject.styles_by_column(column="dataset").items())[:MOST_LINES])
+    points = curve_statistics(cells=runs_by_cell(subject, styles), metric="accuracy")
+    info = compare_curves_info(points, styles, metric_label("accuracy"), narrow=subject.narrow)
+    rounds = {cell.key: cell.spec["rounds"] for cell in subject.selection.cells}
+    moments_by_label = {
+        styles[cell].line.label: moments
+        for cell, spec in subject.selection.specs.items()
+        if cell in styles and (moments := swap_moments(spec["strategy"], rounds[cell]))
     }
-    drawn = curves_drawn("Swap and average moments", info, points, places)
-    figure = {**drawn.figure, "data": [*drawn.figure["data"], *marks(info, found)]}
-    notes = [marks_note(found), compare_curves_notes(info, drawn=len(places), cells=len(subject.picked.cells))]
-    return replace(drawn, figure=figure, notes=" · ".join(filter(None, notes)))
+    chart = display_curves_chart("Swap and average moments", info, points, styles)
+    figure = {**chart.figure, "data": [*chart.figure["data"], *swap_moment_marks(info, moments_by_label)]}
+    notes = [
+        swap_moments_note(moments_by_label),
+        compare_curves_notes(info, drawn_cells=len(styles), cells=len(subject.selection.cells)),
+    ]
+    return replace(chart, figure=figure, notes=" · ".join(filter(None, notes)))
 
 
-def detectors(subject: Subject) -> Drawn:
-    names = [name for name in subject.metrics if name.startswith(f"{DETECTORS}.")]
-    words = {name: name.removeprefix(f"{DETECTORS}.") for name in names}
-    drawn = several("Accuracy of each class's detector", subject, words, first=1)
-    return replace(drawn, notes=" · ".join(filter(None, [drawn.notes, "from round 1 on"])))
+def detectors_chart(subject: Subject) -> Chart:
+    names = [name for name in subject.metrics if name.startswith(f"{DETECTOR_ACCURACY}.")]
+    words = {name: name.removeprefix(f"{DETECTOR_ACCURACY}.") for name in names}
+    chart = metrics_chart("Accuracy of each class's detector", subject, words, first=1)
+    return replace(chart, notes=" · ".join(filter(None, [chart.notes, "from round 1 on"])))
 
 
-def detectors_together(subject: Subject) -> Drawn:
-    return several("All detectors together beside their mean", subject, BESIDE)
+def detectors_together_chart(subject: Subject) -> Chart:
+    return metrics_chart("All detectors together beside their mean", subject, TOGETHER)
 
 
-def several(title: str, subject: Subject, words: Mapping[str, str], *, first: int = 0) -> Drawn:
+def metrics_chart(title: str, subject: Subject, words: Mapping[str, str], *, first: int = 0) -> Chart:
     """Several metrics in one chart from that round on, a panel for each cell that has detectors."""
-    cells = [cell for cell in subject.picked.cells if cell.spec["strategy"]["name"] == "athena"]
-    panels = own_words(subject, [cell.key for cell in cells])
-    points: list[CurveStatistics] = []
-    places: dict[str, Placed] = {}
-    diamonds: dict[str, list[Diamond]] = {}
-    printed = printed_in(subject.picked)
+    cells = [cell for cell in subject.selection.cells if cell.spec["strategy"]["name"] == "athena"]
+    panels = panel_words(subject, [cell.key for cell in cells])
+    points: list[SeedStatistics] = []
+    styles: dict[str, CellStyle] = {}
+    marks: dict[str, list[PublishedMark]] = {}
+    published = published_of_selection(subject.selection)
     for hue, (metric, word) in enumerate(words.items()):
-        style = Style(word, hue % HUES, dash(hue // HUES))
+        line_style = LineStyle(word, hue % HUES, dash_at(hue // HUES))
         for cell in cells:
-            places[f"{cell.key} {metric}"] = Placed(style, "", panels[cell.key])
-            own = on_curve(printed.get(cell.key, ()), metric, cell.spec["rounds"])
-            diamonds[f"{cell.key} {metric}"] = own
-        found = curves_of(cells={cell.key: [run.pk for run in cell.runs] for cell in cells}, metric=metric)
-        points += [point._replace(cell=f"{point.cell} {metric}") for point in found if point.round >= first]
-    info = compare_curves_info(points, places, share("", "Accuracy"), narrow=subject.narrow)
-    return curves_drawn(title, info, points, places, diamonds)
+            styles[f"{cell.key} {metric}"] = CellStyle(line_style, "", panels[cell.key])
+            cell_marks = marks_on_curve(published.get(cell.key, ()), metric, cell.spec["rounds"])
+            marks[f"{cell.key} {metric}"] = cell_marks
+        statistics = curve_statistics(cells={cell.key: [run.pk for run in cell.runs] for cell in cells}, metric=metric)
+        points += [point._replace(cell=f"{point.cell} {metric}") for point in statistics if point.round >= first]
+    info = compare_curves_info(points, styles, percent_label("", "Accuracy"), narrow=subject.narrow)
+    return display_curves_chart(title, info, points, styles, marks)
 
 
-def own_words(subject: Subject, cells: Sequence[str]) -> dict[str, str]:
+def panel_words(subject: Subject, cells: Sequence[str]) -> dict[str, str]:
     """What tells each of these cells from the others; nothing for a single one."""
-    axes = [words for words in subject.told.values() if len({words[cell] for cell in cells}) > 1]
+    axes = [words for words in subject.label_axes.values() if len({words[cell] for cell in cells}) > 1]
     return {cell: " · ".join(words[cell] for words in axes) for cell in cells}
 
 
-def curves_drawn(
+def display_curves_chart(
     title: str,
     info: CompareCurvesInfo,
-    points: Iterable[CurveStatistics],
-    places: Mapping[str, Placed],
-    diamonds: Mapping[str, Sequence[Diamond]] = MappingProxyType({}),
-) -> Drawn:
-    drawn = curve_diamonds(info, places, diamonds)
-    notes = [compare_curves_notes(info, drawn=0, cells=0), NOTE if drawn else ""]
+    points: Iterable[SeedStatistics],
+    styles: Mapping[str, CellStyle],
+    marks: Mapping[str, Sequence[PublishedMark]] = MappingProxyType({}),
+) -> Chart:
+    published_marks = curve_published_marks(info, styles, marks)
+    notes = [compare_curves_notes(info, drawn_cells=0, cells=0), PUBLISHED_NOTE if published_marks else ""]
     columns = ("line", "round", "mean", "std", "n", "lost")
-    return Drawn(
+    return Chart(
         title,
-        with_diamonds(compare_curves_figure(info, Drawing()), drawn),
+        add_published_marks(compare_curves_figure(info, LineOptions()), published_marks),
         compare_curves_description(info),
-        lambda: Table(columns, tuple((p.cell, p.round, p.mean, p.std, p.n, p.lost) for p in points)),
+        lambda: DataTable(columns, tuple((p.cell, p.round, p.mean, p.std, p.n, p.lost) for p in points)),
         " · ".join(filter(None, notes)),
-        compare_legend(info, {}),
+        compare_curves_legend(info, {}),
     )
 
 
-def runs_by_cell(subject: Subject, places: Mapping[str, Placed]) -> dict[str, list[int]]:
-    return {cell.key: [run.pk for run in cell.runs] for cell in subject.picked.cells if cell.key in places}
+def runs_by_cell(subject: Subject, styles: Mapping[str, CellStyle]) -> dict[str, list[int]]:
+    return {cell.key: [run.pk for run in cell.runs] for cell in subject.selection.cells if cell.key in styles}
 
 
-def traffic(subject: Subject) -> Drawn:
-    parts = {text: spent_samples(subject.picked, [name], Wanted()) for text, name in TRAFFIC.items()}
-    return bars_drawn(subject, stacked_info(subject.places, parts, TOTAL), "Traffic of all rounds")
+def traffic_chart(subject: Subject) -> Chart:
+    parts = {text: spent_samples(subject.selection, [name], ValueChoice()) for text, name in TRAFFIC.items()}
+    return bars_chart(subject, stacked_bars_info(subject.cell_styles, parts, TRAFFIC_LABEL), "Traffic of all rounds")
 
 
-def final_bars(subject: Subject) -> Drawn:
-    samples = one_column(samples_of(subject.picked, choices_of(QueryDict())), Wanted())
-    info = bars_info(subject.places, samples, metric_label("accuracy"))
-    diamonds = bar_diamonds(info, subject.places, value_marks(subject.picked, "accuracy", Wanted()))
-    drawn = bars_drawn(subject, info, "Final accuracy")
-    notes = " · ".join(filter(None, [drawn.notes, NOTE if diamonds else ""]))
-    return replace(drawn, figure=with_diamonds(dict(drawn.figure), diamonds), notes=notes)
+def final_bars_chart(subject: Subject) -> Chart:
+    samples = one_column(samples_of(subject.selection, choices_of(QueryDict())), ValueChoice())
+    info = bars_info(subject.cell_styles, samples, metric_label("accuracy"))
+    published_marks = bar_published_marks(
+        info, subject.cell_styles, published_beside_values(subject.selection, "accuracy", ValueChoice())
+    )
+    chart = bars_chart(subject, info, "Final accuracy")
+    notes = " · ".join(filter(None, [chart.notes, PUBLISHED_NOTE if published_marks else ""]))
+    return replace(chart, figure=add_published_marks(dict(chart.figure), published_marks), notes=notes)
 
 
-def sizes(subject: Subject) -> Drawn:
-    return bars_drawn(subject, sizes_info(subject.picked.specs), "Sizes of the models")
+def sizes_chart(subject: Subject) -> Chart:
+    return bars_chart(subject, model_sizes_info(subject.selection.specs), "Sizes of the models")
 
 
-def bars_drawn(subject: Subject, info: BarsInfo, title: str) -> Drawn:
+def bars_chart(subject: Subject, info: BarsInfo, title: str) -> Chart:
     legend = bars_legend(info) if len(info.parts) > 1 else []
     figure = bars_figure(info, narrow=subject.narrow)
-    return Drawn(title, figure, bars_description(info), lambda: bars_table(info), bars_notes(info), legend)
+    return Chart(title, figure, bars_description(info), lambda: bars_table(info), bars_notes(info), legend)
 
 
-CHARTS: dict[str, Callable[[Subject], Drawn]] = {
-    "swap-moments": swap_moments,
-    "traffic": traffic,
-    "detectors": detectors,
-    "detectors-together": detectors_together,
-    "final-bars": final_bars,
-    "sizes": sizes,
+DISPLAY_CHARTS: dict[str, Callable[[Subject], Chart]] = {
+    "swap-moments": swap_moments_chart,
+    "traffic": traffic_chart,
+    "detectors": detectors_chart,
+    "detectors-together": detectors_together_chart,
+    "final-bars": final_bars_chart,
+    "sizes": sizes_chart,
 }
-TITLES = {
+DISPLAY_CHART_TITLES = {
     "swap-moments": "Accuracy with swap and average moments",
     "traffic": "Traffic",
     "detectors": "Accuracy of each class's detector",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from experiments.compare.chart_builders import DRAWN
+from experiments.compare.chart_builders import MOST_LINES
 from experiments.compare.displays.subject import Subject
 from experiments.labels.axes import axis_title
 
@@ -22,67 +22,69 @@ class CompareView:
     query: str
 
 
-def curves(subject: Subject) -> list[CompareView]:
+def curve_views(subject: Subject) -> list[CompareView]:
     return [
-        CompareView(title, "curves", query(subject, *placing(subject), ("metric", metric), *only))
+        CompareView(title, "curves", view_query(subject, *style_choices(subject), ("metric", metric), *only))
         for metric, name in (("accuracy", "Test accuracy"), ("loss", "Test loss"))
-        for title, only in split(subject, name)
+        for title, only in split_curves(subject, name)
         if metric in subject.metrics
     ]
 
 
-def placing(subject: Subject) -> list[tuple[str, str]]:
+def style_choices(subject: Subject) -> list[tuple[str, str]]:
     """Ratios by colour and methods side by side, as the study of hybrid sharing drew them; otherwise data sets are."""
-    axes = subject.picked.axes
+    axes = subject.selection.axes
     if RATIO in axes:
         return [("colour", RATIO), *([("column", "hybrid.method")] if "hybrid.method" in axes else [])]
-    return [*brief(subject), *([("column", "dataset")] if "dataset" in axes and len(axes) > 1 else [])]
+    return [*brief_choice(subject), *([("column", "dataset")] if "dataset" in axes and len(axes) > 1 else [])]
 
 
-def brief(subject: Subject) -> list[tuple[str, str]]:
+def brief_choice(subject: Subject) -> list[tuple[str, str]]:
     """Short labels where a component decides what else differs, as a centralised reference does."""
-    return [("brief", "1")] if len(subject.told) < len(subject.picked.axes) else []
+    return [("brief", "1")] if len(subject.label_axes) < len(subject.selection.axes) else []
 
 
-def split(subject: Subject, title: str) -> list[tuple[str, list[tuple[str, str]]]]:
+def split_curves(subject: Subject, title: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """One chart, or one for each value of the smallest axis where there are more lines than a chart takes."""
-    axes = {axis: list(dict.fromkeys(words.values())) for axis, words in subject.picked.axes.items()}
+    axes = {axis: list(dict.fromkeys(words.values())) for axis, words in subject.selection.axes.items()}
     others = sorted((len(words), axis) for axis, words in axes.items() if axis not in ("strategy", RATIO))
-    if len(subject.picked.cells) <= DRAWN or not others:
+    if len(subject.selection.cells) <= MOST_LINES or not others:
         return [(title, [])]
     axis = next((axis for _, axis in others if axis != "hybrid.method"), others[0][1])
     return [(f"{title}, {axis_title(axis)} {word}", [("only", f"{axis}:{word}")]) for word in axes[axis]]
 
 
-def overlays(subject: Subject) -> list[CompareView]:
+def overlay_views(subject: Subject) -> list[CompareView]:
     """Strategies over each other where clients' labels are skewed, a panel for each data set."""
-    axes = subject.picked.axes
-    chosen = [("only", f"partition:{word}") for word in skewed(subject)]
+    axes = subject.selection.axes
+    chosen = [("only", f"partition:{word}") for word in skewed_partitions(subject)]
     column = next((axis for axis in ("dataset", "model", "partition") if axis in axes), "-")
-    placed = [*brief(subject), ("colour", "strategy"), ("column", column)]
-    return [CompareView("Strategies where labels are skewed", "curves", query(subject, *placed, *chosen))]
+    style = [*brief_choice(subject), ("colour", "strategy"), ("column", column)]
+    return [CompareView("Strategies where labels are skewed", "curves", view_query(subject, *style, *chosen))]
 
 
-def skewed(subject: Subject) -> list[str]:
+def skewed_partitions(subject: Subject) -> list[str]:
     """The words of partitions that skew labels, where there are others too."""
-    words = subject.picked.axes.get("partition", {})
-    found = [words[cell] for cell, spec in subject.picked.specs.items() if words and spec["partition"]["name"] in SKEWS]
-    return list(dict.fromkeys(found))
+    words = subject.selection.axes.get("partition", {})
+    skewed = [
+        words[cell] for cell, spec in subject.selection.specs.items() if words and spec["partition"]["name"] in SKEWS
+    ]
+    return list(dict.fromkeys(skewed))
 
 
-def against_ratio(subject: Subject) -> list[CompareView]:
-    chosen = query(subject, ("against", RATIO))
+def ratio_views(subject: Subject) -> list[CompareView]:
+    chosen = view_query(subject, ("against", RATIO))
     return [CompareView("Final accuracy against hybrid ratio", "against", chosen)]
 
 
-def ratio_to_target(subject: Subject) -> list[CompareView]:
-    chosen = query(subject, ("against", RATIO), *to_target(subject))
+def ratio_to_target_views(subject: Subject) -> list[CompareView]:
+    chosen = view_query(subject, ("against", RATIO), *target_choices(subject))
     return [CompareView(f"Rounds to {100 * subject.target:g} % against hybrid ratio", "against", chosen)]
 
 
-def to_target(subject: Subject) -> list[tuple[str, str]]:
+def target_choices(subject: Subject) -> list[tuple[str, str]]:
     return [("value", "rounds"), ("target", f"{100 * subject.target:g}")]
 
 
-def query(subject: Subject, *choices: tuple[str, str]) -> str:
+def view_query(subject: Subject, *choices: tuple[str, str]) -> str:
     return urlencode([("study", str(subject.study.pk)), *choices])

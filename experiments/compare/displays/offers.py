@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
+from experiments.compare.charts.bars import MOST_BARS
 from experiments.compare.displays import compare_views, tables
-from experiments.compare.displays.charts import TITLES
+from experiments.compare.displays.charts import DISPLAY_CHART_TITLES
 from experiments.compare.displays.compare_views import RATIO, CompareView
 from experiments.compare.displays.reading_table import DisplayTable
 from experiments.compare.displays.subject import Subject
-from experiments.labels.metrics import DETECTORS
+from experiments.labels.metrics import DETECTOR_ACCURACY
 from experiments.presets.preset import Display
 
 STEADY_ROUNDS = 10
-MOST_BARS = 60
 BARS = ("final-bars", "traffic")
 """Side by side where there are both."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayContent:
     """A display's parts, in this order: views of Compare, charts of its own by name, tables; or the clients' data."""
 
     name: Display
@@ -42,78 +42,78 @@ class Offer:
     tables: Callable[[Subject], list[DisplayTable]] = field(default=lambda subject: [])
 
 
-def shown_for(subject: Subject, wanted: Sequence[Display] = get_args(Display)) -> list[Shown]:
-    """Those wanted that fit; nothing before the first run has a value."""
+def displays_for(subject: Subject, names: Sequence[Display] = get_args(Display)) -> list[DisplayContent]:
+    """Those of them that fit; nothing before the first run has a value."""
     if not subject.metrics:
         return []
-    found = [shown(name, subject) for name in wanted if OFFERS[name].fits(subject)]
-    paired = all(name in [each.name for each in found] for name in BARS)
-    return [replace(each, wide=not (paired and each.name in BARS)) for each in found]
+    contents = [display_content(name, subject) for name in names if OFFERS[name].fits(subject)]
+    paired = all(name in [each.name for each in contents] for name in BARS)
+    return [replace(each, wide=not (paired and each.name in BARS)) for each in contents]
 
 
-def shown(name: Display, subject: Subject) -> Shown:
+def display_content(name: Display, subject: Subject) -> DisplayContent:
     offer = OFFERS[name]
-    charts = [(chart, TITLES[chart]) for chart in offer.charts]
-    return Shown(name, offer.views(subject), charts, offer.tables(subject), name == "holdings")
+    charts = [(chart, DISPLAY_CHART_TITLES[chart]) for chart in offer.charts]
+    return DisplayContent(name, offer.views(subject), charts, offer.tables(subject), name == "holdings")
 
 
-def varied(subject: Subject) -> bool:
-    return len(subject.picked.cells) > 1
+def has_several_cells(subject: Subject) -> bool:
+    return len(subject.selection.cells) > 1
 
 
-def steady(subject: Subject) -> bool:
-    return varied(subject) and subject.rounds >= STEADY_ROUNDS
+def has_enough_rounds(subject: Subject) -> bool:
+    return has_several_cells(subject) and subject.rounds >= STEADY_ROUNDS
 
 
 def has_ratios(subject: Subject) -> bool:
-    return RATIO in subject.picked.axes
+    return RATIO in subject.selection.axes
 
 
-def overlaid(subject: Subject) -> bool:
-    return "strategy" in subject.picked.axes and bool(compare_views.skewed(subject))
+def has_skewed_labels(subject: Subject) -> bool:
+    return "strategy" in subject.selection.axes and bool(compare_views.skewed_partitions(subject))
 
 
-def swapping(subject: Subject) -> bool:
+def has_swaps(subject: Subject) -> bool:
     return any("h1" in strategy for strategy in subject.strategies)
 
 
-def detecting(subject: Subject) -> bool:
-    return DETECTORS in subject.metrics
+def has_detectors(subject: Subject) -> bool:
+    return DETECTOR_ACCURACY in subject.metrics
 
 
-def few_strategies(subject: Subject) -> bool:
-    return "strategy" in subject.picked.axes and len(subject.picked.cells) <= MOST_BARS
+def has_few_strategies(subject: Subject) -> bool:
+    return "strategy" in subject.selection.axes and len(subject.selection.cells) <= MOST_BARS
 
 
-def several_models(subject: Subject) -> bool:
-    return "model" in subject.picked.axes or detecting(subject)
+def has_several_models(subject: Subject) -> bool:
+    return "model" in subject.selection.axes or has_detectors(subject)
 
 
-def grouped(subject: Subject) -> bool:
-    return bool(tables.groupings(subject))
+def has_groups(subject: Subject) -> bool:
+    return bool(tables.run_groupings(subject))
 
 
-def ratio_charts(subject: Subject) -> list[CompareView]:
-    return compare_views.ratio_to_target(subject) if has_ratios(subject) else []
+def target_views(subject: Subject) -> list[CompareView]:
+    return compare_views.ratio_to_target_views(subject) if has_ratios(subject) else []
 
 
 def target_tables(subject: Subject) -> list[DisplayTable]:
-    return [] if has_ratios(subject) else tables.rounds_to_target(subject)
+    return [] if has_ratios(subject) else tables.rounds_to_target_tables(subject)
 
 
 OFFERS: dict[Display, Offer] = {
-    "curves": Offer(lambda subject: True, views=compare_views.curves),
-    "overlays": Offer(overlaid, views=compare_views.overlays),
-    "rounds-table": Offer(steady, tables=tables.rounds_table),
-    "stability-table": Offer(steady, tables=tables.stability_table),
-    "final-table": Offer(varied, tables=tables.final_table),
-    "against-ratio": Offer(has_ratios, views=compare_views.against_ratio),
-    "rounds-to-target": Offer(varied, views=ratio_charts, tables=target_tables),
-    "swap-moments": Offer(swapping, charts=("swap-moments",)),
-    "traffic": Offer(few_strategies, charts=("traffic",), tables=tables.convergence),
-    "detectors": Offer(detecting, charts=("detectors", "detectors-together")),
-    "final-bars": Offer(few_strategies, charts=("final-bars",)),
-    "sizes": Offer(several_models, charts=("sizes",)),
-    "groups": Offer(grouped, tables=tables.groups),
+    "curves": Offer(lambda subject: True, views=compare_views.curve_views),
+    "overlays": Offer(has_skewed_labels, views=compare_views.overlay_views),
+    "rounds-table": Offer(has_enough_rounds, tables=tables.rounds_tables),
+    "stability-table": Offer(has_enough_rounds, tables=tables.stability_tables),
+    "final-table": Offer(has_several_cells, tables=tables.final_tables),
+    "against-ratio": Offer(has_ratios, views=compare_views.ratio_views),
+    "rounds-to-target": Offer(has_several_cells, views=target_views, tables=target_tables),
+    "swap-moments": Offer(has_swaps, charts=("swap-moments",)),
+    "traffic": Offer(has_few_strategies, charts=("traffic",), tables=tables.convergence_tables),
+    "detectors": Offer(has_detectors, charts=("detectors", "detectors-together")),
+    "final-bars": Offer(has_few_strategies, charts=("final-bars",)),
+    "sizes": Offer(has_several_models, charts=("sizes",)),
+    "groups": Offer(has_groups, tables=tables.group_tables),
     "holdings": Offer(lambda subject: True),
 }

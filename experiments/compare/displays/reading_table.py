@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.compare.charts.values import Axes, Standing, rivals, sample_text, setting_of, standings
-from experiments.labels.axes import axis_title
+from experiments.compare.charts.values import Standing, rival_groups, sample_text, setting_of, standings
+from experiments.labels.axes import Axes, axis_title
 from experiments.labels.metrics import MetricLabel
-from experiments.presets.preset import ArgMax, Max, OneRun, Over, Reach
-from experiments.presets.readings import Curves, sample_of
-from experiments.statistics.intervals import Sample
+from experiments.presets.preset import ArgMax, CurveReading, Max, Over, Reach
+from experiments.presets.readings import Curves, read_sample
+from experiments.statistics.over_seeds import Sample
 
-MOST_OPEN = 24
+MOST_OPEN_ROWS = 24
 
 
 @dataclass(frozen=True)
-class Field:
+class TableField:
     text: str
     standing: Standing = ""
     note: str = ""
 
 
-def bare(words: Sequence[str], heads: Sequence[str]) -> tuple[str, ...]:
+def strip_heads(words: Sequence[str], heads: Sequence[str]) -> tuple[str, ...]:
     """Without what their column's head says already: 0.4 below "hybrid ratio"."""
     return tuple(word.removeprefix(f"{head} ") for word, head in zip(words, heads, strict=True))
 
@@ -34,7 +34,7 @@ class DisplayTable:
     title: str
     heads: tuple[str, ...]
     columns: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], tuple[Field, ...]], ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[TableField, ...]], ...]
     caption: str = ""
     detail: bool = False
     """Of interest to few."""
@@ -42,98 +42,106 @@ class DisplayTable:
     @property
     def long(self) -> bool:
         """Better folded away at first."""
-        return self.detail or len(self.rows) > MOST_OPEN
+        return self.detail or len(self.rows) > MOST_OPEN_ROWS
 
 
-Seeds = Mapping[int, Curves]
+CurvesBySeed = Mapping[int, Curves]
 """The curves of a cell's finished runs by seed."""
 STABLE_FROM, STABLE_TO = 16, 100
 
 
 @dataclass(frozen=True)
-class Column:
+class ReadingColumn:
     """`judged`: one of its values can be called the best."""
 
     label: MetricLabel
-    reading: OneRun
+    reading: CurveReading
     judged: bool = True
 
 
-def share(text: str, *, squared: bool = False) -> MetricLabel:
+def accuracy_label(text: str, *, squared: bool = False) -> MetricLabel:
     unit, scale = ("%²", 1e4) if squared else ("%", 100.0)
     return MetricLabel(text, text, unit, scale, 2, higher_is_better=not squared)
 
 
-def stability_columns(rounds: int) -> tuple[Column, ...]:
+def stability_columns(rounds: int) -> tuple[ReadingColumn, ...]:
     """Rounds 16 to 100 as in the study that printed them; shorter runs are looked at from the same share on."""
     last = min(STABLE_TO, rounds)
     first = max(1, round(STABLE_FROM * last / STABLE_TO))
     span = f"rounds {first}–{last}"
     return (
-        Column(share("Max"), Max(take="max")),
-        Column(share(f"Mean, {span}"), Over(take="mean", first=first, last=last)),
-        Column(share(f"Variance, {span}", squared=True), Over(take="variance", first=first, last=last)),
+        ReadingColumn(accuracy_label("Max"), Max(take="max")),
+        ReadingColumn(accuracy_label(f"Mean, {span}"), Over(take="mean", first=first, last=last)),
+        ReadingColumn(accuracy_label(f"Variance, {span}", squared=True), Over(take="variance", first=first, last=last)),
     )
 
 
 BEST_COLUMNS = (
-    Column(share("Best accuracy"), Max(take="max")),
-    Column(MetricLabel("argmax", "In round", digits=1), ArgMax(take="argmax"), judged=False),
+    ReadingColumn(accuracy_label("Best accuracy"), Max(take="max")),
+    ReadingColumn(MetricLabel("argmax", "In round", digits=1), ArgMax(take="argmax"), judged=False),
 )
 
 
-def target_column(target: float) -> Column:
-    return Column(MetricLabel("reach", f"Rounds to {100 * target:g} %", digits=1), Reach(take="reach", target=target))
+def target_column(target: float) -> ReadingColumn:
+    return ReadingColumn(
+        MetricLabel("reach", f"Rounds to {100 * target:g} %", digits=1), Reach(take="reach", target=target)
+    )
 
 
 def reading_table(
     title: str,
-    cells: Mapping[str, Seeds],
+    cells: Mapping[str, CurvesBySeed],
     axes: Axes,
-    columns: Sequence[Column],
+    columns: Sequence[ReadingColumn],
     *,
     compared: str,
-    told: Axes | None = None,
+    label_axes: Axes | None = None,
 ) -> DisplayTable:
     """A row for each cell with finished runs; only cells that agree in all but the compared axis are rivals.
 
-    `told` are the axes that are told in words, where those are fewer.
+    `label_axes` are the axes that rows are labelled by, where those are fewer.
     """
-    told = axes if told is None else told
+    label_axes = axes if label_axes is None else label_axes
     cells = {cell: seeds for cell, seeds in cells.items() if seeds}
-    samples = [{cell: sample_of(column.reading, seeds) for cell, seeds in cells.items()} for column in columns]
-    groups = rivals(list(cells), axes, compared)
+    samples = [{cell: read_sample(column.reading, seeds) for cell, seeds in cells.items()} for column in columns]
+    groups = rival_groups(list(cells), axes, compared)
     standing = [
-        standings(own, groups, higher=column.label.higher_is_better) if column.judged else {}
-        for column, own in zip(columns, samples, strict=True)
+        standings(column_samples, groups, higher=column.label.higher_is_better) if column.judged else {}
+        for column, column_samples in zip(columns, samples, strict=True)
     ]
     rows = tuple(
         (
-            words_of(cell, told, compared),
+            row_words(cell, label_axes, compared),
             tuple(
-                Field(sample_text(own[cell], column.label), best.get(cell, ""), notes(own[cell]))
-                for column, own, best in zip(columns, samples, standing, strict=True)
+                TableField(
+                    sample_text(column_samples[cell], column.label),
+                    best.get(cell, ""),
+                    sample_notes(column_samples[cell]),
+                )
+                for column, column_samples, best in zip(columns, samples, standing, strict=True)
             ),
         )
         for cell in cells
     )
-    return DisplayTable(title, heads_of(told, compared), tuple(each.label.axis for each in columns), rows, CAPTION)
+    return DisplayTable(
+        title, row_heads(label_axes, compared), tuple(each.label.axis for each in columns), rows, READING_CAPTION
+    )
 
 
-CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"
+READING_CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"
 
 
-def notes(sample: Sample) -> str:
+def sample_notes(sample: Sample) -> str:
     parts = {"not finite": sample.lost, "never": sample.missed}
     return ", ".join(f"{count} {word}" for word, count in parts.items() if count)
 
 
-def heads_of(axes: Axes, compared: str) -> tuple[str, ...]:
+def row_heads(axes: Axes, compared: str) -> tuple[str, ...]:
     others = [axis_title(axis) for axis in axes if axis != compared]
     return (*others, *([axis_title(compared)] if compared in axes else [])) or ("cell",)
 
 
-def words_of(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
+def row_words(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
     """Setting first, then what competes in it."""
     words = (*setting_of(cell, axes, compared), *([axes[compared][cell]] if compared in axes else [])) or ("all",)
-    return bare(words, heads_of(axes, compared))
+    return strip_heads(words, row_heads(axes, compared))

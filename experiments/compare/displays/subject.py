@@ -8,20 +8,20 @@ from functools import cached_property
 
 from django.http import QueryDict
 
-from experiments.charts.styles import Placed
+from experiments.charts.styles import CellStyle
 from experiments.compare.charts.values import compared_axis
 from experiments.compare.choices import choices_of
-from experiments.compare.displays.reading_table import Seeds
-from experiments.compare.selection import Picked, picked
-from experiments.labels.axes import COMPONENTS, MAIN, follows
+from experiments.compare.displays.reading_table import CurvesBySeed
+from experiments.compare.selection import Selection, selection_of
+from experiments.labels.axes import COMPONENT_KINDS, MAIN_AXES, follows_from
 from experiments.models import RunState, Study
 from experiments.presets.preset import Preset
-from experiments.presets.selectors import curves_of
-from experiments.statistics.over_seeds import metric_names
+from experiments.presets.selectors import read_run_curves
+from experiments.statistics.curves import metric_names
 
-TARGET = 0.9
-COLUMNS = 5
-SAMPLED = 40
+DEFAULT_TARGET = 0.9
+MOST_TABLE_ROUNDS = 5
+SAMPLED_CELLS = 40
 """So many cells' first runs tell which metrics there are."""
 
 
@@ -30,64 +30,65 @@ class Subject:
     """`target` is a fraction; `at` are the rounds of tables, none for five evenly spaced ones."""
 
     study: Study
-    target: float = TARGET
+    target: float = DEFAULT_TARGET
     at: tuple[int, ...] = ()
     narrow: bool = False
     """Drawn on a small screen."""
 
     @cached_property
-    def picked(self) -> Picked:
-        return picked(choices_of(QueryDict(f"study={self.study.pk}")))
+    def selection(self) -> Selection:
+        return selection_of(choices_of(QueryDict(f"study={self.study.pk}")))
 
     @cached_property
-    def places(self) -> dict[str, Placed]:
-        return self.placed()
+    def cell_styles(self) -> dict[str, CellStyle]:
+        return self.styles_by_column()
 
-    def placed(self, column: str = "") -> dict[str, Placed]:
-        return replace(self.picked, axes=self.told).places(choices_of(QueryDict(f"column={column}")))
+    def styles_by_column(self, column: str = "") -> dict[str, CellStyle]:
+        return replace(self.selection, axes=self.label_axes).cell_styles(choices_of(QueryDict(f"column={column}")))
 
     @cached_property
-    def told(self) -> dict[str, Mapping[str, str]]:
+    def label_axes(self) -> dict[str, Mapping[str, str]]:
         """What tells cells apart: without what one component decides, such as a reference's epochs."""
-        axes = self.picked.axes
-        return {axis: words for axis, words in axes.items() if not self.decided(axis)}
+        axes = self.selection.axes
+        return {axis: words for axis, words in axes.items() if not self.is_decided(axis)}
 
-    def decided(self, axis: str) -> bool:
+    def is_decided(self, axis: str) -> bool:
         """Strategy and data set never are; model, partition and noise may be by the data set, others by any."""
-        axes = self.picked.axes
+        axes = self.selection.axes
         if axis in ("strategy", "dataset"):
             return False
-        by = ("dataset",) if axis in MAIN else [each for each in COMPONENTS if each != axis]
-        return any(follows(axes[axis], axes[each]) for each in by if each in axes)
+        by = ("dataset",) if axis in MAIN_AXES else [each for each in COMPONENT_KINDS if each != axis]
+        return any(follows_from(axes[axis], axes[each]) for each in by if each in axes)
 
     @cached_property
     def metrics(self) -> list[str]:
-        return metric_names(runs=[cell.runs[0].pk for cell in self.picked.cells[:SAMPLED]])
+        return metric_names(runs=[cell.runs[0].pk for cell in self.selection.cells[:SAMPLED_CELLS]])
 
     @property
     def strategies(self) -> list[dict[str, object]]:
-        return [cell.spec["strategy"] for cell in self.picked.cells]
+        return [cell.spec["strategy"] for cell in self.selection.cells]
 
     @property
     def rounds(self) -> int:
-        return max((cell.spec["rounds"] for cell in self.picked.cells), default=0)
+        return max((cell.spec["rounds"] for cell in self.selection.cells), default=0)
 
     @property
     def table_rounds(self) -> tuple[int, ...]:
-        step = max(1, self.rounds // COLUMNS)
+        step = max(1, self.rounds // MOST_TABLE_ROUNDS)
         chosen = [number for number in self.at if number <= self.rounds]
-        return tuple(chosen or range(step, self.rounds + 1, step))[:COLUMNS]
+        return tuple(chosen or range(step, self.rounds + 1, step))[:MOST_TABLE_ROUNDS]
 
     @property
     def compared(self) -> str:
-        return compared_axis(self.picked.axes)
+        return compared_axis(self.selection.axes)
 
-    def curves(self, *metrics: str) -> dict[str, Seeds]:
+    def curves(self, *metrics: str) -> dict[str, CurvesBySeed]:
         """Of finished runs; a cell without any has no seeds."""
-        done = [run.pk for run in self.picked.runs.values() if run.state == RunState.DONE]
-        found = curves_of(done, list(metrics))
+        done = [run.pk for run in self.selection.runs.values() if run.state == RunState.DONE]
+        curves_by_run = read_run_curves(done, list(metrics))
         return {
-            cell.key: {run.seed: found[run.pk] for run in cell.runs if run.pk in found} for cell in self.picked.cells
+            cell.key: {run.seed: curves_by_run[run.pk] for run in cell.runs if run.pk in curves_by_run}
+            for cell in self.selection.cells
         }
 
 
@@ -95,5 +96,7 @@ def subject_of(
     study: Study, preset: Preset | None = None, *, target: float | None = None, narrow: bool = False
 ) -> Subject:
     """With what the preset sets, where there is one; a target that is given counts first."""
-    own = preset.target if preset else None
-    return Subject(study, target or own or TARGET, tuple(preset.table_rounds) if preset else (), narrow)
+    preset_target = preset.target if preset else None
+    return Subject(
+        study, target or preset_target or DEFAULT_TARGET, tuple(preset.table_rounds) if preset else (), narrow
+    )

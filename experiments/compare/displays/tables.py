@@ -8,132 +8,142 @@ from typing import Any
 
 from django.http import QueryDict
 
-from experiments.compare.chart_builders import missing_words, table_of
-from experiments.compare.charts.pivot_table import Entry, PivotTable, caption
-from experiments.compare.charts.values import Axes, sample_text
+from experiments.compare.chart_builders import no_values_text, selection_table
+from experiments.compare.charts.pivot_table import PivotEntry, PivotTable, pivot_caption
+from experiments.compare.charts.values import sample_text
 from experiments.compare.choices import choices_of
 from experiments.compare.displays.reading_table import (
     BEST_COLUMNS,
+    CurvesBySeed,
     DisplayTable,
-    Field,
-    Seeds,
-    bare,
-    heads_of,
+    TableField,
     reading_table,
+    row_heads,
+    row_words,
     stability_columns,
+    strip_heads,
     target_column,
-    words_of,
 )
 from experiments.compare.displays.subject import Subject
 from experiments.compare.samples import samples_of
-from experiments.labels.axes import axis_title
+from experiments.labels.axes import Axes, axis_title
 from experiments.models import Run, RunState
-from experiments.presets.readings import BYTES, DETECTORS, effort
-from experiments.results.charts.findings import text
+from experiments.presets.readings import BYTES, DETECTORS, convergence_effort
+from experiments.results.charts.findings import finding_text
 
-MEMBERS_SHOWN = 6
+MOST_MEMBER_TABLES = 6
 
 
-def rounds_table(subject: Subject) -> list[DisplayTable]:
+def rounds_tables(subject: Subject) -> list[DisplayTable]:
     rounds = " ".join(map(str, subject.table_rounds))
     best = reading_table(
         "Best accuracy and its round",
         subject.curves("accuracy"),
-        subject.picked.axes,
+        subject.selection.axes,
         BEST_COLUMNS,
         compared=subject.compared,
-        told=subject.told,
+        label_axes=subject.label_axes,
     )
-    return [pivoted(subject, [("value", "at"), ("at", rounds)], across=""), best]
+    return [pivot_display_table(subject, [("value", "at"), ("at", rounds)], across=""), best]
 
 
-def stability_table(subject: Subject) -> list[DisplayTable]:
+def stability_tables(subject: Subject) -> list[DisplayTable]:
     columns, curves = stability_columns(subject.rounds), subject.curves("accuracy")
     title = "Accuracy: its best, and how steady it is"
-    axes, told = subject.picked.axes, subject.told
-    return [reading_table(title, curves, axes, columns, compared=subject.compared, told=told)]
+    axes, label_axes = subject.selection.axes, subject.label_axes
+    return [reading_table(title, curves, axes, columns, compared=subject.compared, label_axes=label_axes)]
 
 
-def final_table(subject: Subject) -> list[DisplayTable]:
-    return [pivoted(subject, [], across=subject.compared)]
+def final_tables(subject: Subject) -> list[DisplayTable]:
+    return [pivot_display_table(subject, [], across=subject.compared)]
 
 
-def rounds_to_target(subject: Subject) -> list[DisplayTable]:
+def rounds_to_target_tables(subject: Subject) -> list[DisplayTable]:
     columns = [target_column(subject.target)]
     title = f"Rounds to {100 * subject.target:g} % test accuracy"
-    axes, told = subject.picked.axes, subject.told
-    return [reading_table(title, subject.curves("accuracy"), axes, columns, compared=subject.compared, told=told)]
-
-
-def convergence(subject: Subject) -> list[DisplayTable]:
-    curves = subject.curves("accuracy", DETECTORS, *BYTES)
-    return [convergence_table(curves, subject.told, compared=subject.compared)]
-
-
-def groups(subject: Subject) -> list[DisplayTable]:
-    found = groupings(subject)
-    first = list({each.label: each for each in reversed(found)}.values())[::-1]
-    return [groups_table(found), members_table(first[:MEMBERS_SHOWN])]
-
-
-def groupings(subject: Subject) -> list[Grouping]:
-    done = Run.objects.filter(pk__in=list(subject.picked.runs), state=RunState.DONE)
-    told = dict(done.values_list("pk", "findings"))
+    axes, label_axes = subject.selection.axes, subject.label_axes
     return [
-        Grouping(subject.places[run.cell].whole_label, run.seed, own)
-        for run in subject.picked.runs.values()
-        if run.pk in told and (own := groups_in(told[run.pk]))
+        reading_table(
+            title, subject.curves("accuracy"), axes, columns, compared=subject.compared, label_axes=label_axes
+        )
     ]
 
 
-def pivoted(subject: Subject, chosen: list[tuple[str, str]], *, across: str) -> DisplayTable:
+def convergence_tables(subject: Subject) -> list[DisplayTable]:
+    curves = subject.curves("accuracy", DETECTORS, *BYTES)
+    return [convergence_table(curves, subject.label_axes, compared=subject.compared)]
+
+
+def group_tables(subject: Subject) -> list[DisplayTable]:
+    groupings = run_groupings(subject)
+    first = list({each.label: each for each in reversed(groupings)}.values())[::-1]
+    return [groups_table(groupings), members_table(first[:MOST_MEMBER_TABLES])]
+
+
+def run_groupings(subject: Subject) -> list[Grouping]:
+    done = Run.objects.filter(pk__in=list(subject.selection.runs), state=RunState.DONE)
+    findings = dict(done.values_list("pk", "findings"))
+    return [
+        Grouping(subject.cell_styles[run.cell].whole_label, run.seed, finding)
+        for run in subject.selection.runs.values()
+        if run.pk in findings and (finding := find_groups(findings[run.pk]))
+    ]
+
+
+def pivot_display_table(subject: Subject, chosen: list[tuple[str, str]], *, across: str) -> DisplayTable:
     """Compare's table in this one's shape."""
     query = QueryDict(mutable=True)
     for name, value in [*chosen, *([("across", across)] if across else [])]:
         query.appendlist(name, value)
     choices = choices_of(query)
-    table = table_of(subject.picked, choices, samples_of(subject.picked, choices))
-    words = caption(table) if table.entries else missing_words(choices)
+    table = selection_table(subject.selection, choices, samples_of(subject.selection, choices))
+    words = pivot_caption(table) if table.entries else no_values_text(choices)
     heads = tuple(axis_title(axis) for axis in table.down) or ("",)
     columns = tuple(" · ".join(head) or table.label.axis for head in table.head)
-    told = [(row, entries) for row, entries in table.rows if any(entries)]
-    rows = tuple((bare(row or ("",), heads), tuple(field(entry, table) for entry in entries)) for row, entries in told)
+    measured_rows = [(row, entries) for row, entries in table.rows if any(entries)]
+    rows = tuple(
+        (strip_heads(row or ("",), heads), tuple(table_field(entry, table) for entry in entries))
+        for row, entries in measured_rows
+    )
     return DisplayTable(table.label.axis, heads, columns, rows, words)
 
 
-def field(entry: Entry | None, table: PivotTable) -> Field:
+def table_field(entry: PivotEntry | None, table: PivotTable) -> TableField:
     if entry is None:
-        return Field("–")
+        return TableField("–")
     never = f"{entry.sample.missed} never" if entry.sample.missed else ""
-    return Field(sample_text(entry.sample, table.label), entry.standing, never)
+    return TableField(sample_text(entry.sample, table.label), entry.standing, never)
 
 
 CONVERGENCE_COLUMNS = ("Rounds", "MB per round", "MB, mean", "MB, worst case")
-CAPTION = (
+CONVERGENCE_CAPTION = (
     "Until accuracy changes by less than 0.1 points from one round to the next, each detector for itself where there "
     "are any. Worst case: one standard deviation more rounds. Bytes are those of all clients together."
 )
 
 
-def convergence_table(cells: Mapping[str, Seeds], axes: Axes, *, compared: str) -> DisplayTable:
-    rows = tuple((words_of(cell, axes, compared), convergence_fields(seeds)) for cell, seeds in cells.items() if seeds)
-    return DisplayTable("Until convergence", heads_of(axes, compared), CONVERGENCE_COLUMNS, rows, CAPTION)
+def convergence_table(cells: Mapping[str, CurvesBySeed], axes: Axes, *, compared: str) -> DisplayTable:
+    rows = tuple((row_words(cell, axes, compared), convergence_fields(seeds)) for cell, seeds in cells.items() if seeds)
+    return DisplayTable("Until convergence", row_heads(axes, compared), CONVERGENCE_COLUMNS, rows, CONVERGENCE_CAPTION)
 
 
-def convergence_fields(seeds: Seeds) -> tuple[Field, ...]:
-    found = effort(seeds)
-    if found is None:
-        return (Field("not yet"), Field("–"), Field("–"), Field("–"))
-    each = found.bytes_per_epoch * 1e-6
+def convergence_fields(seeds: CurvesBySeed) -> tuple[TableField, ...]:
+    effort = convergence_effort(seeds)
+    if effort is None:
+        return (TableField("not yet"), TableField("–"), TableField("–"), TableField("–"))
+    megabytes = effort.bytes_per_epoch * 1e-6
     return (
-        Field(f"{found.mean:.1f} ± {found.deviation:.1f}"),
-        *(Field(f"{value:,.2f}") for value in (each, each * found.mean, each * (found.mean + found.deviation))),
+        TableField(f"{effort.mean:.1f} ± {effort.deviation:.1f}"),
+        *(
+            TableField(f"{value:,.2f}")
+            for value in (megabytes, megabytes * effort.mean, megabytes * (effort.mean + effort.deviation))
+        ),
     )
 
 
 GROUP_COLUMNS = ("Groups", "Clients in each", "Purity", "Kinds of clients", "Near no other", "Radius")
 
-MEMBERS = "Who is in each group"
+MEMBERS_TITLE = "Who is in each group"
 
 
 @dataclass(frozen=True)
@@ -142,42 +152,45 @@ class Grouping:
 
     label: str
     seed: int
-    found: Mapping[str, Any]
+    finding: Mapping[str, Any]
 
 
-def groups_in(findings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def find_groups(findings: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Whatever strategy found them."""
-    told = [each for each in findings.values() if isinstance(each, Mapping) and "groups" in each]
-    return told[0] if told else None
+    groupings = [each for each in findings.values() if isinstance(each, Mapping) and "groups" in each]
+    return groupings[0] if groupings else None
 
 
 def groups_table(groupings: Sequence[Grouping]) -> DisplayTable:
-    rows = tuple(((each.label, str(each.seed)), group_fields(each.found)) for each in groupings)
+    rows = tuple(((each.label, str(each.seed)), group_fields(each.finding)) for each in groupings)
     caption = "Purity: share of clients in a group whose commonest set of classes is theirs"
     return DisplayTable("Groups found", ("cell", "seed"), GROUP_COLUMNS, rows, caption)
 
 
-def group_fields(found: Mapping[str, Any]) -> tuple[Field, ...]:
-    sizes = [len(group["members"]) for group in found["groups"]]
-    told = [len(sizes), sizes, found.get("purity"), found.get("class_sets"), len(found.get("noise") or ())]
-    return (*(Field(text(each)) for each in told), Field(text(found.get("eps"))))
+def group_fields(finding: Mapping[str, Any]) -> tuple[TableField, ...]:
+    sizes = [len(group["members"]) for group in finding["groups"]]
+    values = [len(sizes), sizes, finding.get("purity"), finding.get("class_sets"), len(finding.get("noise") or ())]
+    return (*(TableField(finding_text(each)) for each in values), TableField(finding_text(finding.get("eps"))))
 
 
-def spans(numbers: Sequence[int]) -> str:
+def number_spans(numbers: Sequence[int]) -> str:
     """Neighbours together, as from 0 to 19."""
-    found: list[list[int]] = []
+    spans: list[list[int]] = []
     for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
         else:
-            found.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in found)
+            spans.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in spans)
 
 
 def members_table(groupings: Sequence[Grouping]) -> DisplayTable:
     rows = tuple(
-        ((each.label, str(each.seed), str(place)), (Field(spans(group["members"])), Field(text(group["classes"]))))
+        (
+            (each.label, str(each.seed), str(place)),
+            (TableField(number_spans(group["members"])), TableField(finding_text(group["classes"]))),
+        )
         for each in groupings
-        for place, group in enumerate(each.found["groups"], start=1)
+        for place, group in enumerate(each.finding["groups"], start=1)
     )
-    return DisplayTable(MEMBERS, ("cell", "seed", "group"), ("Clients", "Classes"), rows, detail=True)
+    return DisplayTable(MEMBERS_TITLE, ("cell", "seed", "group"), ("Clients", "Classes"), rows, detail=True)

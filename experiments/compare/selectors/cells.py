@@ -13,12 +13,12 @@ from django.db.models.functions import Coalesce
 from experiments.labels.axes import axes_text
 from experiments.models import Membership, RunState, Study
 from experiments.results.selectors.runs import RunSpecification, specs_of
-from experiments.studies.selectors.studies import matching
+from experiments.studies.selectors.studies import search_studies
 
-OFFERED = 50
+MOST_OFFERED = 50
 
 
-class PickedRun(NamedTuple):
+class SelectedRun(NamedTuple):
     pk: int
     cell: str
     seed: int
@@ -26,13 +26,13 @@ class PickedRun(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PickedCell:
+class SelectedCell:
     """Runs that differ only in seed; `source` is the study that a reader knows them by."""
 
     key: str
     of_run: RunSpecification
     source: str
-    runs: tuple[PickedRun, ...]
+    runs: tuple[SelectedRun, ...]
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -47,31 +47,31 @@ class PickedCell:
         return sum(run.state == RunState.DONE for run in self.runs)
 
 
-def studies_picked(*, studies: Sequence[int], tags: Sequence[str]) -> list[Study]:
+def selected_studies(*, studies: Sequence[int], tags: Sequence[str]) -> list[Study]:
     """In the order in which they were made; archived ones only where named."""
     tagged = Q(tags__overlap=list(tags), archived__isnull=True) if tags else Q(pk__in=[])
     return list(Study.objects.filter(Q(pk__in=list(studies)) | tagged).order_by("pk"))
 
 
-def studies_offered(*, search: str) -> list[tuple[Study, str]]:
+def offered_studies(*, search: str) -> list[tuple[Study, str]]:
     """The newest that match, with their axes in words."""
-    found = matching(search).filter(archived__isnull=True).order_by("-pk")[:OFFERED]
-    return [(study, axes_text(study.blocks)) for study in found]
+    studies = search_studies(search).filter(archived__isnull=True).order_by("-pk")[:MOST_OFFERED]
+    return [(study, axes_text(study.blocks)) for study in studies]
 
 
-def cells_picked(*, studies: Sequence[Study], runs: Sequence[int]) -> list[PickedCell]:
+def selected_cells(*, studies: Sequence[Study], runs: Sequence[int]) -> list[SelectedCell]:
     """In the order of the studies and their grids; a run that several of them hold counts once."""
-    by_cell: dict[str, list[PickedRun]] = {}
+    runs_by_cell: dict[str, list[SelectedRun]] = {}
     sources: dict[str, int] = {}
     for pk, cell, seed, state, source, _ in member_rows([study.pk for study in studies], runs):
-        by_cell.setdefault(cell, []).append(PickedRun(pk, cell, seed, state))
+        runs_by_cell.setdefault(cell, []).append(SelectedRun(pk, cell, seed, state))
         sources.setdefault(cell, source)
-    specs = specs_of([found[0].pk for found in by_cell.values()])
+    specs = specs_of([cell_runs[0].pk for cell_runs in runs_by_cell.values()])
     names = source_names(set(sources.values()))
     return [
-        PickedCell(key, specs[found[0].pk], names[sources[key]], tuple(found))
-        for key, found in by_cell.items()
-        if found[0].pk in specs and sources[key] in names  # not deleted meanwhile
+        SelectedCell(key, specs[cell_runs[0].pk], names[sources[key]], tuple(cell_runs))
+        for key, cell_runs in runs_by_cell.items()
+        if cell_runs[0].pk in specs and sources[key] in names  # not deleted meanwhile
     ]
 
 
@@ -94,5 +94,5 @@ def source_names(studies: set[int]) -> dict[int, str]:
 
 def tags_in_use() -> list[str]:
     tags = Func(F("tags"), function="unnest", output_field=CharField())
-    found = Study.objects.filter(archived__isnull=True).order_by().annotate(tag=tags)
-    return sorted(found.values_list("tag", flat=True).distinct())
+    studies = Study.objects.filter(archived__isnull=True).order_by().annotate(tag=tags)
+    return sorted(studies.values_list("tag", flat=True).distinct())

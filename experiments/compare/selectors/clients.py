@@ -32,8 +32,8 @@ def client_accuracies(*, runs: Sequence[int]) -> dict[int, list[float]]:
         return dict(cursor.fetchall())
 
 
-def confusions(*, runs: Sequence[int]) -> dict[int, list[list[float]]]:
+def confusion_matrices(*, runs: Sequence[int]) -> dict[int, list[list[float]]]:
     """The confusion matrix of each finished run that has one: a row for each true class."""
-    found = Run.objects.filter(pk__in=list(runs), state=RunState.DONE, findings__has_key="confusion")
-    matrices: list[tuple[int, Any]] = list(found.order_by("pk").values_list("pk", "findings__confusion"))
+    finished_runs = Run.objects.filter(pk__in=list(runs), state=RunState.DONE, findings__has_key="confusion")
+    matrices: list[tuple[int, Any]] = list(finished_runs.order_by("pk").values_list("pk", "findings__confusion"))
     return dict(matrices)

@@ -14,5 +14,5 @@ def views_for(*, person: User) -> QuerySet[SavedView]:
 
 def links_for(*, person: User) -> QuerySet[ShareLink]:
     """One's own that were not revoked; an admin sees everyone's."""
-    found = ShareLink.objects.filter(revoked=None).select_related("owner")
-    return found if person.is_lab_admin else found.filter(owner=person)
+    links = ShareLink.objects.filter(revoked=None).select_related("owner")
+    return links if person.is_lab_admin else links.filter(owner=person)

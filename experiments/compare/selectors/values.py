@@ -66,40 +66,40 @@ TOTAL = """
 
 def final_values(*, runs: Sequence[int], metric: str) -> list[RunValue]:
     """The last value of each finished run."""
-    return found(FINAL, runs=runs, metric=metric)
+    return fetch_run_values(FINAL, runs=runs, metric=metric)
 
 
 def last_values(*, runs: Sequence[int], metric: str, last: int) -> list[RunValue]:
     """The mean of the last few values of each finished run; not finite if one of them is not."""
-    return found(LAST, runs=runs, metric=metric, last=last)
+    return fetch_run_values(LAST, runs=runs, metric=metric, last=last)
 
 
 def best_values(*, runs: Sequence[int], metric: str, higher: bool) -> list[RunValue]:
     """The best finite value of each finished run; NaN for one that has none."""
-    return found(BEST.format(best="max" if higher else "min"), runs=runs, metric=metric)
+    return fetch_run_values(BEST.format(best="max" if higher else "min"), runs=runs, metric=metric)
 
 
 def values_at(*, runs: Sequence[int], metric: str, at: Sequence[int]) -> list[RunValue]:
     """At each of the rounds, of every run that has come so far."""
-    return found(AT, runs=runs, metric=metric, at=list(at))
+    return fetch_run_values(AT, runs=runs, metric=metric, at=list(at))
 
 
-def reached(
+def target_values(
     *, runs: Sequence[int], metric: str, target: float, higher: bool, spent: Sequence[str] = ()
 ) -> list[RunValue]:
     """The first round that met the target, or what was spent by then. Runs that may yet meet it are left out."""
     query = REACHED.format(side=">=" if higher else "<=", spent=SPENT_BY_THEN if spent else "hit.round")
-    return found(query, runs=runs, metric=metric, target=target, spent=list(spent))
+    return fetch_run_values(query, runs=runs, metric=metric, target=target, spent=list(spent))
 
 
-def totals(*, runs: Sequence[int], spent: Sequence[str], until: int | None = None) -> list[RunValue]:
+def total_values(*, runs: Sequence[int], spent: Sequence[str], until: int | None = None) -> list[RunValue]:
     """What each run has spent in all, or up to a round."""
-    return found(TOTAL, runs=runs, spent=list(spent), until=until)
+    return fetch_run_values(TOTAL, runs=runs, spent=list(spent), until=until)
 
 
-def found(query: str, *, runs: Sequence[int], **given: Any) -> list[RunValue]:
+def fetch_run_values(query: str, *, runs: Sequence[int], **parameters: Any) -> list[RunValue]:
     with connection.cursor() as cursor:
-        cursor.execute(query, {"runs": list(runs), **given})
+        cursor.execute(query, {"runs": list(runs), **parameters})
         return [
             RunValue(run, None if value is None else float(value), column) for run, value, column in cursor.fetchall()
         ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from experiments.charts.chart import csv_text
-from experiments.compare.chart_builders import table_of
+from experiments.compare.chart_builders import selection_table
 from experiments.compare.charts.pivot_table import pivot_latex, pivot_markdown
 from experiments.compare.choices import choices_of
 from experiments.compare.samples import samples_of
-from experiments.compare.selection import picked
-from experiments.compare.views.page import drawn
+from experiments.compare.selection import selection_of
+from experiments.compare.views.page import requested_chart
 
 FORMATS = {"tex": ("application/x-tex", pivot_latex), "md": ("text/markdown", pivot_markdown)}
 
@@ -20,7 +20,7 @@ def chart_csv(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def csv_file(name: str, query: QueryDict) -> HttpResponse:
-    return file(csv_text(drawn(name, query).table), "text/csv", f"compare-{name}.csv")
+    return file_response(csv_text(requested_chart(name, query).table), "text/csv", f"compare-{name}.csv")
 
 
 def table_file(request: HttpRequest, kind: str) -> HttpResponse:
@@ -30,12 +30,13 @@ def table_file(request: HttpRequest, kind: str) -> HttpResponse:
 def paper_file(kind: str, query: QueryDict) -> HttpResponse:
     if kind not in FORMATS:
         raise Http404
-    content_type, written = FORMATS[kind]
+    content_type, write = FORMATS[kind]
     choices = choices_of(query)
-    found = picked(choices)
-    return file(written(table_of(found, choices, samples_of(found, choices))), content_type, f"compare-table.{kind}")
+    selection = selection_of(choices)
+    table = selection_table(selection, choices, samples_of(selection, choices))
+    return file_response(write(table), content_type, f"compare-table.{kind}")
 
 
-def file(text: str, content_type: str, name: str) -> HttpResponse:
+def file_response(text: str, content_type: str, name: str) -> HttpResponse:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=headers)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -11,126 +9,126 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from experiments.charts.chart import Drawn
+from experiments.charts.chart import Chart
 from experiments.charts.smoothing import SMOOTHINGS
-from experiments.charts.styles import NONE, uncrowded
+from experiments.charts.styles import NO_AXIS, add_panels
 from experiments.compare.chart_builders import (
-    CHARTS,
+    CHART_BUILDERS,
     against_field,
-    better,
     chosen_pair,
-    missing_words,
-    spreads,
-    table_of,
+    client_spreads,
+    no_values_text,
+    selection_significance,
+    selection_table,
 )
 from experiments.compare.charts.curves import X_AXES
-from experiments.compare.charts.pivot_table import Entry, PivotTable, caption
-from experiments.compare.charts.significance import BetterInfo, PairInfo, friedman_words, p_text, pair_words
-from experiments.compare.charts.values import KINDS, compared_axis, sample_text, value_label
+from experiments.compare.charts.pivot_table import PivotEntry, PivotTable, pivot_caption
+from experiments.compare.charts.significance import PairInfo, SignificanceInfo, friedman_words, p_text, pair_words
+from experiments.compare.charts.values import VALUE_KINDS, compared_axis, sample_text, value_label
 from experiments.compare.choices import ALL_BANDS, TABS, Choices, choices_of
 from experiments.compare.samples import samples_of
-from experiments.compare.selection import Picked, picked
-from experiments.compare.selectors.cells import studies_offered, tags_in_use
+from experiments.compare.selection import Selection, selection_of
+from experiments.compare.selectors.cells import offered_studies, tags_in_use
 from experiments.compare.selectors.saved_views import links_for, views_for
-from experiments.labels.axes import axis_title, value_text
-from experiments.labels.metrics import in_reading_order, metric_label
+from experiments.labels.axes import axis_title
+from experiments.labels.metrics import metric_label, sort_metric_names
+from experiments.labels.specs import spec_diff
 from experiments.models import Run
-from experiments.statistics.over_seeds import metric_names
-from experiments.web.requests import person
-from workers.spec import flatten
+from experiments.statistics.curves import metric_names
+from experiments.web.requests import current_user
 
 
 @gzip_page
 def compare(request: HttpRequest) -> HttpResponse:
     choices = choices_of(request.GET)
-    found = picked(choices)
+    selection = selection_of(choices)
     context = {
-        **page_context(found, choices, request.GET),
+        **page_context(selection, choices, request.GET),
         "base": reverse("compare"),
-        "offered": studies_offered(search=request.GET.get("q", "").strip()),
+        "offered": offered_studies(search=request.GET.get("q", "").strip()),
         "tags": tags_in_use(),
-        "saved": views_for(person=person(request)),
-        "links": links_for(person=person(request)),
+        "saved": views_for(person=current_user(request)),
+        "links": links_for(person=current_user(request)),
         "search": request.GET.get("q", ""),
-        "may_share": person(request).may_launch,
+        "may_share": current_user(request).may_launch,
     }
     return render(request, "pages/compare.html", context)
 
 
-def page_context(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
+def page_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
     """What a visitor with a share link sees, too."""
     return {
         "choices": choices,
-        "picked": found,
-        "title": title_of(found),
-        "facts": facts_of(found),
+        "selection": selection,
+        "title": page_title(selection),
+        "facts": common_facts(selection),
         "query": query.urlencode(),
-        **strip_context(found, choices, query),
-        **tab_context(found, choices, query),
+        **controls_context(selection, choices, query),
+        **tab_context(selection, choices, query),
     }
 
 
-def title_of(found: Picked) -> str:
-    names = [study.name for study in found.studies]
+def page_title(selection: Selection) -> str:
+    names = [study.name for study in selection.studies]
     if not names:
         return "Compare"
     return " and ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more studies"
 
 
-def facts_of(found: Picked) -> str:
+def common_facts(selection: Selection) -> str:
     """What all cells have in common, in the order in which people say it."""
-    if not found.cells:
+    if not selection.cells:
         return ""
-    spec, parts = found.cells[0].spec, ("strategy", "model", "dataset", "partition")
-    fixed = [str(spec[part]["name"]) for part in parts if part not in found.axes]
+    spec, parts = selection.cells[0].spec, ("strategy", "model", "dataset", "partition")
+    fixed = [str(spec[part]["name"]) for part in parts if part not in selection.axes]
     return " · ".join(fixed)
 
 
 @gzip_page
-def chart(request: HttpRequest, name: str) -> JsonResponse:
-    return JsonResponse(drawn(name, request.GET).answer())
+def chart_json(request: HttpRequest, name: str) -> JsonResponse:
+    return JsonResponse(requested_chart(name, request.GET).answer())
 
 
-def drawn(name: str, query: QueryDict) -> Drawn:
-    if name not in CHARTS:
+def requested_chart(name: str, query: QueryDict) -> Chart:
+    if name not in CHART_BUILDERS:
         raise Http404
     choices = choices_of(query)
-    return CHARTS[name](picked(choices), choices)
+    return CHART_BUILDERS[name](selection_of(choices), choices)
 
 
-LOOKED_AT = 12
+MOST_SAMPLED_RUNS = 12
 X_WORDS = {"round": "round", "steps": "local steps", "samples": "samples", "bytes": "bytes", "seconds": "seconds"}
 
 
-def strip_context(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
+def controls_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
     return {
-        "tabs": [(name, text, changed(query, tab=name)) for name, text in TABS.items()],
+        "tabs": [(name, text, changed_query(query, tab=name)) for name, text in TABS.items()],
         "metric": metric_label(choices.metric),
-        "metrics": [metric_label(name) for name in metrics_of(found, choices)],
+        "metrics": [metric_label(name) for name in metric_choices(selection, choices)],
         "bands": ALL_BANDS,
         "x_axes": {name: X_WORDS[name] for name in X_AXES},
-        "axes": {axis: axis_title(axis) for axis in found.axes},
-        "fields": found.fields,
-        "against": against_field(found, choices),
-        "placing": uncrowded(found.axes, choices.placing, len(found.cells)),
-        "none": NONE,
-        "value": value_label(metric_label(choices.metric), choices.wanted),
-        "compared": compared_axis(found.axes, choices.compared),
-        "kinds": KINDS,
+        "axes": {axis: axis_title(axis) for axis in selection.axes},
+        "fields": selection.fields,
+        "against": against_field(selection, choices),
+        "style_axes": add_panels(selection.axes, choices.style_axes, len(selection.cells)),
+        "none": NO_AXIS,
+        "value": value_label(metric_label(choices.metric), choices.value),
+        "compared": compared_axis(selection.axes, choices.compared),
+        "kinds": VALUE_KINDS,
         "smoothings": SMOOTHINGS,
-        "smooth_text": f"{choices.drawing.smoothing:g}",
-        "at_text": ", ".join(map(str, choices.wanted.at)),
+        "smooth_text": f"{choices.line_options.smoothing:g}",
+        "at_text": ", ".join(map(str, choices.value.at)),
     }
 
 
-def metrics_of(found: Picked, choices: Choices) -> list[str]:
+def metric_choices(selection: Selection, choices: Choices) -> list[str]:
     """Those of one run of each strategy, which may have metrics of its own; the chosen one is always among them."""
-    runs = {cell.spec["strategy"]["name"]: cell.runs[0].pk for cell in reversed(found.cells)}
-    names = metric_names(runs=list(runs.values())[:LOOKED_AT])
-    return in_reading_order(list(dict.fromkeys([*names, choices.metric])))
+    runs = {cell.spec["strategy"]["name"]: cell.runs[0].pk for cell in reversed(selection.cells)}
+    names = metric_names(runs=list(runs.values())[:MOST_SAMPLED_RUNS])
+    return sort_metric_names(list(dict.fromkeys([*names, choices.metric])))
 
 
-def changed(query: QueryDict, **changes: str) -> str:
+def changed_query(query: QueryDict, **changes: str) -> str:
     """The same view with other choices."""
     other = query.copy()
     for name, value in changes.items():
@@ -138,27 +136,28 @@ def changed(query: QueryDict, **changes: str) -> str:
     return other.urlencode()
 
 
-CHOICES = 400
+MOST_RUN_CHOICES = 400
 """Runs offered by name; any other is chosen by its number."""
 
 
-def tab_context(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
-    if not found.cells or choices.tab == "cost":
+def tab_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
+    if not selection.cells or choices.tab == "cost":
         return {}
     if choices.tab == "better":
-        return verdicts(found, choices, query)
-    return {"overview": overview, "clients": clients, "specs": specs}[choices.tab](found, choices)
+        return significance_context(selection, choices, query)
+    contexts = {"overview": overview_context, "clients": clients_context, "specs": specs_context}
+    return contexts[choices.tab](selection, choices)
 
 
-def overview(found: Picked, choices: Choices) -> dict[str, Any]:
-    table = table_of(found, choices, samples_of(found, choices))
+def overview_context(selection: Selection, choices: Choices) -> dict[str, Any]:
+    table = selection_table(selection, choices, samples_of(selection, choices))
     most = max((entry.sample.n for entry in table.entries), default=0)
     rows = [(words, [entry_context(entry, table, most) for entry in entries]) for words, entries in table.rows]
-    words = caption(table) if table.entries else missing_words(choices)
+    words = pivot_caption(table) if table.entries else no_values_text(choices)
     return {"table": table, "table_rows": rows, "caption": words}
 
 
-def entry_context(entry: Entry | None, table: PivotTable, most: int) -> dict[str, Any] | None:
+def entry_context(entry: PivotEntry | None, table: PivotTable, most: int) -> dict[str, Any] | None:
     """The caption tells how many seeds there are; a field with fewer says so."""
     if entry is None:
         return None
@@ -169,8 +168,8 @@ def entry_context(entry: Entry | None, table: PivotTable, most: int) -> dict[str
     return {"text": sample_text(sample, table.label), "standing": entry.standing, "notes": ", ".join(notes)}
 
 
-def verdicts(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any]:
-    info = better(found, choices)
+def significance_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
+    info = selection_significance(selection, choices)
     pair = chosen_pair(info, choices)
     comparisons = sum(each.ranks is not None for each in info.pairs)
     return {
@@ -185,17 +184,18 @@ def verdicts(found: Picked, choices: Choices, query: QueryDict) -> dict[str, Any
     }
 
 
-def matrix_entry(info: BetterInfo, first: str, second: str, query: QueryDict) -> dict[str, Any] | None:
+def matrix_entry(info: SignificanceInfo, first: str, second: str, query: QueryDict) -> dict[str, Any] | None:
     counts = info.between(first, second)
     if counts is None:
         return None
     ahead, behind = counts[0] > counts[2], counts[0] < counts[2]
     standing = "ahead" if ahead else "behind" if behind else ""
     ordered = (first, second) if info.pair(first, second) else (second, first)
-    return {"counts": counts, "standing": standing, "address": changed(query, first=ordered[0], versus=ordered[1])}
+    address = changed_query(query, first=ordered[0], versus=ordered[1])
+    return {"counts": counts, "standing": standing, "address": address}
 
 
-def pair_facts(pair: PairInfo, info: BetterInfo) -> dict[str, str]:
+def pair_facts(pair: PairInfo, info: SignificanceInfo) -> dict[str, str]:
     digits, unit = info.label.digits, info.label.difference_unit
     mean = "–" if pair.mean is None else f"{pair.mean:+.{digits}f} {unit}".strip()
     facts = {"Settings in common": str(len(pair.settings)), "Mean difference of cell means": mean}
@@ -205,51 +205,26 @@ def pair_facts(pair: PairInfo, info: BetterInfo) -> dict[str, str]:
     return facts
 
 
-def clients(found: Picked, choices: Choices) -> dict[str, Any]:
+def clients_context(selection: Selection, choices: Choices) -> dict[str, Any]:
     label = metric_label("client_accuracy_mean")
-    return {"spreads": spreads(found, choices), "unit": label.unit, "runs": run_choices(found, choices)}
+    return {"spreads": client_spreads(selection, choices), "unit": label.unit, "runs": run_choices(selection, choices)}
 
 
-def run_choices(found: Picked, choices: Choices) -> list[tuple[int, str]]:
-    places = found.flat_places(choices)
-    named = [
-        (run.pk, f"{places[cell.key].whole_label} · seed {run.seed} (run {run.pk})")
-        for cell in found.cells
+def run_choices(selection: Selection, choices: Choices) -> list[tuple[int, str]]:
+    styles = selection.styles_without_panels(choices)
+    runs = [
+        (run.pk, f"{styles[cell.key].whole_label} · seed {run.seed} (run {run.pk})")
+        for cell in selection.cells
         for run in cell.runs
     ]
-    return named[:CHOICES]
+    return runs[:MOST_RUN_CHOICES]
 
 
-def specs(found: Picked, choices: Choices) -> dict[str, Any]:
+def specs_context(selection: Selection, choices: Choices) -> dict[str, Any]:
     """Any two runs of the lab; without a choice, the first runs of the first two cells."""
-    firsts = [cell.runs[0].pk for cell in found.cells]
-    left, right = (asked or firsts[min(place, len(firsts) - 1)] for place, asked in enumerate(choices.diff))
+    firsts = [cell.runs[0].pk for cell in selection.cells]
+    left, right = (chosen or firsts[min(place, len(firsts) - 1)] for place, chosen in enumerate(choices.diff))
     runs = Run.objects.in_bulk([left, right])
     known = left in runs and right in runs
     diff = spec_diff(runs[left].spec, runs[right].spec) if known else None
-    return {"left": left, "right": right, "diff": diff, "runs": run_choices(found, choices)}
-
-
-MISSING = object()
-
-
-@dataclass(frozen=True)
-class SpecDiff:
-    """`different` has path and both values, a dash for a field that one of them lacks; `same` counts the rest."""
-
-    different: tuple[tuple[str, str, str], ...]
-    same: int
-
-
-def spec_diff(first: Mapping[str, Any], second: Mapping[str, Any]) -> SpecDiff:
-    one, two = flatten(first), flatten(second)
-    paths = list(dict.fromkeys([*one, *two]))
-    different = [path for path in paths if one.get(path, MISSING) != two.get(path, MISSING)]
-    return SpecDiff(
-        tuple((path, worded(one.get(path, MISSING)), worded(two.get(path, MISSING))) for path in different),
-        len(paths) - len(different),
-    )
-
-
-def worded(value: Any) -> str:
-    return "–" if value is MISSING else value_text(value)
+    return {"left": left, "right": right, "diff": diff, "runs": run_choices(selection, choices)}

@@ -1,3 +1,5 @@
+"""Processes that carry out data-set jobs: the scheduler starts them, watches them and ends them."""
+
 from __future__ import annotations
 
 import logging
@@ -7,49 +9,41 @@ import time
 from collections.abc import Callable
 
 from experiments.datasets.services.jobs import job_claim, job_fail, jobs_beat, jobs_reap
-from experiments.datasets.services.uploads import pick_up_dropped
+from experiments.datasets.services.uploads import request_dropped_files
 from experiments.models import DatasetJob
 from workers.home import ROOT
 
 logger = logging.getLogger(__name__)
-
-
 MOST_AT_ONCE = 2
+UPLOAD_CHECK_SECONDS = 5.0
+GRACE_SECONDS = 5.0
+StartProcess = Callable[[DatasetJob], "subprocess.Popen[bytes]"]
 
 
-LOOK_EVERY = 5.0
-
-
-GRACE = 5.0
-
-
-Start = Callable[[DatasetJob], "subprocess.Popen[bytes]"]
-
-
-def start_process(job: DatasetJob) -> subprocess.Popen[bytes]:
+def start_job_process(job: DatasetJob) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, str(ROOT / "manage.py"), "dataset_job", str(job.pk)])
 
 
-class DatasetWork:
-    def __init__(self, start: Start = start_process) -> None:
+class DatasetJobProcesses:
+    def __init__(self, start: StartProcess = start_job_process) -> None:
         self.start = start
         self.children: dict[int, subprocess.Popen[bytes]] = {}
-        self.looked = 0.0
+        self.uploads_checked_at = 0.0
 
     def tick(self) -> None:
-        self.look_after_children()
+        self.watch_children()
         if jobs_reap():
             logger.warning("A data-set job's process is gone.")
-        if time.monotonic() - self.looked > LOOK_EVERY:
-            self.looked = time.monotonic()
-            pick_up_dropped()
+        if time.monotonic() - self.uploads_checked_at > UPLOAD_CHECK_SECONDS:
+            self.uploads_checked_at = time.monotonic()
+            request_dropped_files()
         while len(self.children) < MOST_AT_ONCE and (job := job_claim()):
             try:
                 self.children[job.pk] = self.start(job)
             except OSError as error:
                 job_fail(job=job.pk, reason=f"No process could be started: {error}. Try again.")
 
-    def look_after_children(self) -> None:
+    def watch_children(self) -> None:
         for job, child in list(self.children.items()):
             if child.poll() is not None:
                 del self.children[job]
@@ -64,7 +58,7 @@ class DatasetWork:
             child.terminate()
         for child in self.children.values():
             try:
-                child.wait(GRACE)
+                child.wait(GRACE_SECONDS)
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()

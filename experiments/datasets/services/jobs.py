@@ -17,54 +17,54 @@ from workers.catalog import load_catalog
 from workers.datasets._imported import ImportedDataset
 from workers.errors import Problem, SpecError
 
-SILENT = timedelta(seconds=60)
-MOST_PATH = 1000
+SILENCE_LIMIT = timedelta(seconds=60)
+PATH_LENGTH = 1000
 
 
 def job_request(*, actor: User | None, dataset: str, kind: JobKind, path: str = "") -> DatasetJob:
     """Queued, or refused with what to do. `actor` is None for files that were put into the lab's own folder."""
     if actor is not None and not actor.may_launch:
         raise NotAllowedError("A viewer reads. Ask an admin for the role member to fetch and import data sets.")
-    found = importable(dataset)
-    if kind == JobKind.FETCH and not found.originals:
-        raise ConflictError(found.no_fetch)
-    source = checked_path(path) if kind == JobKind.IMPORT else ""
+    importable = importable_dataset(dataset)
+    if kind == JobKind.FETCH and not importable.originals:
+        raise ConflictError(importable.no_fetch)
+    source = require_readable_path(path) if kind == JobKind.IMPORT else ""
     try:
         with transaction.atomic():
             return DatasetJob.objects.create(dataset=dataset, kind=kind, path=source, person=actor)
     except IntegrityError:
-        raise ConflictError(f"{found.label} is being worked on already: wait until that has ended.") from None
+        raise ConflictError(f"{importable.label} is being worked on already: wait until that has ended.") from None
 
 
-def importable(name: str) -> ImportedDataset:
+def importable_dataset(name: str) -> ImportedDataset:
     dataset = load_catalog().datasets.get(name)
     if not isinstance(dataset, ImportedDataset):
         raise ConflictError(f"{name} is not imported: it is made here whenever it is needed.")
     return dataset
 
 
-def checked_path(path: str) -> str:
+def require_readable_path(path: str) -> str:
     """An existing folder or archive of the server. Its own process looks again, as it may be on another machine."""
-    given = path.strip()
+    text = path.strip()
     checks = [
-        (not given, "Give the folder or archive on the server that holds the originals."),
-        (len(given) > MOST_PATH or "\0" in given, "That is no path."),
-        (not given.startswith("/"), "Give the whole path, from / on."),
+        (not text, "Give the folder or archive on the server that holds the originals."),
+        (len(text) > PATH_LENGTH or "\0" in text, "That is no path."),
+        (not text.startswith("/"), "Give the whole path, from / on."),
     ]
-    if message := next((message for wrong, message in checks if wrong), None) or unreadable(Path(given)):
+    if message := next((message for wrong, message in checks if wrong), None) or path_problem(Path(text)):
         raise SpecError([Problem("path", message)], message)
-    return given
+    return text
 
 
-def unreadable(path: Path) -> str | None:
+def path_problem(path: Path) -> str | None:
     try:
         exists = path.exists()
     except OSError:
         exists = False
     if not exists:
         return f"{path} does not exist on the server."
-    wanted = os.R_OK | (os.X_OK if path.is_dir() else 0)
-    return None if os.access(path, wanted) else f"{path} cannot be read by the server."
+    permissions = os.R_OK | (os.X_OK if path.is_dir() else 0)
+    return None if os.access(path, permissions) else f"{path} cannot be read by the server."
 
 
 def npz_request(*, actor: User, file: Path) -> DatasetJob:
@@ -89,14 +89,14 @@ def job_progress(*, job: int, share: float, text: str) -> None:
 
 
 def job_finish(*, job: int, text: str) -> None:
-    ended(job, JobState.DONE, text, share=1.0)
+    end_job(job, JobState.DONE, text, share=1.0)
 
 
 def job_fail(*, job: int, reason: str) -> None:
-    ended(job, JobState.FAILED, reason)
+    end_job(job, JobState.FAILED, reason)
 
 
-def ended(job: int, state: JobState, text: str, **fields: float) -> None:
+def end_job(job: int, state: JobState, text: str, **fields: float) -> None:
     running = DatasetJob.objects.filter(pk=job, state=JobState.RUNNING)
     running.update(state=state, text=plain_text(text), finished=Now(), **fields)
 
@@ -113,5 +113,5 @@ def jobs_beat(jobs: list[int]) -> None:
 
 def jobs_reap() -> int:
     """Ends jobs whose process nobody has heard of."""
-    lost = DatasetJob.objects.filter(state=JobState.RUNNING, heartbeat__lt=Now() - SILENT)
-    return lost.update(state=JobState.FAILED, text="Its process is gone. Start it again.", finished=Now())
+    silent_jobs = DatasetJob.objects.filter(state=JobState.RUNNING, heartbeat__lt=Now() - SILENCE_LIMIT)
+    return silent_jobs.update(state=JobState.FAILED, text="Its process is gone. Start it again.", finished=Now())

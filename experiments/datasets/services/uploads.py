@@ -11,7 +11,7 @@ from uuid import uuid4
 from django.db.models import Max
 
 from experiments.access.services.rights import require_admin
-from experiments.datasets.models import ACTIVE
+from experiments.datasets.models import ACTIVE_STATES
 from experiments.datasets.services.jobs import job_request, npz_request
 from experiments.models import DatasetJob, JobKind, User
 from workers.datasets import _cache
@@ -20,7 +20,7 @@ from workers.errors import Problem, SpecError, TributaryError
 from workers.home import home
 
 logger = logging.getLogger(__name__)
-SETTLED = 3.0
+SETTLED_SECONDS = 3.0
 """Seconds without a change after which a file that is being copied counts as whole."""
 
 
@@ -31,9 +31,11 @@ def npz_folder() -> Path:
 def npz_upload(*, actor: User, name: str, size: int, content: Iterable[bytes], limit: int) -> DatasetJob:
     """Written beside its place, then moved there: nobody sees half a file. Only its job's process reads it."""
     require_admin(actor)
-    stem = checked_name(name)
+    stem = require_npz_name(name)
     if size > limit:
-        raise refused(f"{size / 1e6:,.0f} MB are more than {limit / 1e6:,.0f} MB. Put it into {npz_folder()} instead.")
+        raise upload_error(
+            f"{size / 1e6:,.0f} MB are more than {limit / 1e6:,.0f} MB. Put it into {npz_folder()} instead."
+        )
     npz_folder().mkdir(parents=True, exist_ok=True)
     part = npz_folder() / f".{uuid4().hex}.part"
     try:
@@ -45,33 +47,33 @@ def npz_upload(*, actor: User, name: str, size: int, content: Iterable[bytes], l
     return npz_request(actor=actor, file=target)
 
 
-def checked_name(name: str) -> str:
+def require_npz_name(name: str) -> str:
     path = Path(name)
     if path.suffix.lower() != ".npz":
-        raise refused("Choose a file that ends in .npz.")
+        raise upload_error("Choose a file that ends in .npz.")
     try:
         return valid_name(path.stem)
     except TributaryError as error:
-        raise refused(error.detail) from None
+        raise upload_error(error.detail) from None
 
 
-def refused(message: str) -> SpecError:
+def upload_error(message: str) -> SpecError:
     return SpecError([Problem("file", message)], message)
 
 
 def dropped_files() -> list[Path]:
     """Files in the folder that are whole and newer than what was imported of them."""
-    return [path for path in sorted(npz_folder().glob("*.npz")) if whole(path) and not imported(path)]
+    return [path for path in sorted(npz_folder().glob("*.npz")) if is_settled(path) and not is_imported(path)]
 
 
-def whole(path: Path) -> bool:
+def is_settled(path: Path) -> bool:
     try:
-        return path.is_file() and time.time() - path.stat().st_mtime > SETTLED
+        return path.is_file() and time.time() - path.stat().st_mtime > SETTLED_SECONDS
     except OSError:
         return False
 
 
-def imported(path: Path) -> bool:
+def is_imported(path: Path) -> bool:
     """One whose name is not allowed is never: its job says why."""
     try:
         name = valid_name(path.stem)
@@ -81,17 +83,17 @@ def imported(path: Path) -> bool:
     return manifest.exists() and manifest.stat().st_mtime >= path.stat().st_mtime
 
 
-def pick_up_dropped() -> int:
+def request_dropped_files() -> int:
     """Asks for each new file once; one that failed is tried again only after it changed."""
-    asked = 0
+    count = 0
     for path in dropped_files():
-        known = DatasetJob.objects.filter(dataset="npz", path=str(path))
-        last = known.aggregate(last=Max("created"))["last"]
-        if known.filter(state__in=ACTIVE).exists() or (last and last.timestamp() >= path.stat().st_mtime):
+        earlier_jobs = DatasetJob.objects.filter(dataset="npz", path=str(path))
+        last = earlier_jobs.aggregate(last=Max("created"))["last"]
+        if earlier_jobs.filter(state__in=ACTIVE_STATES).exists() or (last and last.timestamp() >= path.stat().st_mtime):
             continue
         try:
             job_request(actor=None, dataset="npz", kind=JobKind.IMPORT, path=str(path))
-            asked += 1
+            count += 1
         except TributaryError as error:
             logger.warning("%s is left where it is: %s", path, error.detail)
-    return asked
+    return count

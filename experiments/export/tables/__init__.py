@@ -1,0 +1,1 @@
+"""One file for each table that can be exported."""

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from experiments.export.columns import Facts
-from experiments.export.reading import Fields, copied
-from experiments.export.tables.table import WORD, Table, words
+from experiments.export.columns import RunColumns
+from experiments.export.reading import Fields, copy_rows
+from experiments.export.tables.table import WORD, Table, word_array
 
 PIECE = 65_536 * 20
 """Bytes that make a batch: some 65,536 rows."""
@@ -37,21 +37,21 @@ ROUND = np.dtype([("length", ">i4"), ("value", ">i4")])
 VALUE = np.dtype([("length", ">i4"), ("value", ">f8")])
 
 
-def metric_table(facts: Facts, names: Sequence[str] = ()) -> Table:
-    schema = facts.schema(OWN)
-    sql = CURVES.format(segment=f", round / {SEGMENT}" if facts.longest > SEGMENT else "")
-    wanted = {"runs": facts.runs.tolist(), "names": list(names) or None}
-    return Table(schema, (batch_of(facts, schema, curves) for curves in copied(sql, wanted, PIECE)))
+def metric_table(columns: RunColumns, names: Sequence[str] = ()) -> Table:
+    schema = columns.schema(OWN)
+    sql = CURVES.format(segment=f", round / {SEGMENT}" if columns.longest > SEGMENT else "")
+    parameters = {"runs": columns.runs.tolist(), "names": list(names) or None}
+    return Table(schema, (curve_batch(columns, schema, curves) for curves in copy_rows(sql, parameters, PIECE)))
 
 
-def batch_of(facts: Facts, schema: Any, curves: Sequence[Fields]) -> Any:
+def curve_batch(columns: RunColumns, schema: Any, curves: Sequence[Fields]) -> Any:
     runs, names, rounds, values = zip(*curves, strict=True)
     lengths = np.array([(len(each) - HEADER) // ROUND.itemsize for each in rounds])
-    metric = words([name.decode() for name in names]).take(pa.array(np.repeat(np.arange(len(names)), lengths)))
-    own = [pa.array(numbers(rounds, ROUND, np.int32)), metric, pa.array(numbers(values, VALUE, np.float64))]
-    return facts.batch(schema, np.frombuffer(b"".join(runs), dtype=">i8"), own, lengths)
+    metric = word_array([name.decode() for name in names]).take(pa.array(np.repeat(np.arange(len(names)), lengths)))
+    own = [pa.array(decode_arrays(rounds, ROUND, np.int32)), metric, pa.array(decode_arrays(values, VALUE, np.float64))]
+    return columns.batch(schema, np.frombuffer(b"".join(runs), dtype=">i8"), own, lengths)
 
 
-def numbers(arrays: Sequence[bytes], element: np.dtype[Any], kind: type) -> np.ndarray:
+def decode_arrays(arrays: Sequence[bytes], element: np.dtype[Any], kind: type) -> np.ndarray:
     joined = b"".join(array[HEADER:] for array in arrays)
     return np.frombuffer(joined, dtype=element)["value"].astype(kind)

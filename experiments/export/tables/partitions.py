@@ -15,61 +15,57 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.client_data.selectors import portrait_of
-from experiments.export.columns import Facts
-from experiments.export.tables.table import WORD, Table, words
+from experiments.client_data.selectors import client_distribution
+from experiments.export.columns import RunColumns
+from experiments.export.tables.table import WORD, Table, row_batch
 from experiments.models import Run
-from workers.client_data.description import Portrait, drawn_rows
-from workers.client_data.holdings import holding_spec, relevant
+from workers.client_data.assignment import federation_fields, federation_spec
+from workers.client_data.distribution import ClientDistribution, row_indices
 from workers.errors import TributaryError
 
 RUNS = 100
-KEPT = 16
+CACHED_FEDERATIONS = 16
 """Federations remembered: runs that differ only in their strategy have the same."""
 OWN = {"client": pa.int64(), "metric": WORD, "value": pa.float64(), "problem": WORD}
 Row = tuple[int | None, str | None, float | None, str | None]
 
 
-def partition_table(facts: Facts, _: Sequence[str] = ()) -> Table:
-    schema = facts.schema(OWN)
-    return Table(schema, batches(facts, schema))
+def partition_table(columns: RunColumns, _: Sequence[str] = ()) -> Table:
+    schema = columns.schema(OWN)
+    return Table(schema, partition_batches(columns, schema))
 
 
-def batches(facts: Facts, schema: Any) -> Iterator[Any]:
-    drawn = lru_cache(KEPT)(portrait_rows)
-    for start in range(0, len(facts.runs), RUNS):
-        chosen = Run.objects.filter(pk__in=facts.runs[start : start + RUNS].tolist()).order_by("pk")
-        for run, spec in chosen.values_list("pk", "spec"):
-            yield batch_of(facts, schema, run, rows_of(spec, drawn))
+def partition_batches(columns: RunColumns, schema: Any) -> Iterator[Any]:
+    cached_rows = lru_cache(CACHED_FEDERATIONS)(distribution_rows)
+    for start in range(0, len(columns.runs), RUNS):
+        runs = Run.objects.filter(pk__in=columns.runs[start : start + RUNS].tolist()).order_by("pk")
+        for run, spec in runs.values_list("pk", "spec"):
+            yield row_batch(columns, schema, OWN, ((run, *row) for row in run_rows(spec, cached_rows)))
 
 
-def rows_of(spec: Mapping[str, Any], drawn: Any) -> list[Row]:
+def run_rows(spec: Mapping[str, Any], cached_rows: Any) -> list[Row]:
     try:
-        rows: list[Row] = drawn(json.dumps(relevant(holding_spec(spec)), sort_keys=True))
+        rows: list[Row] = cached_rows(json.dumps(federation_fields(federation_spec(spec)), sort_keys=True))
     except TributaryError as error:
         return [(None, None, None, error.detail)]
     return rows
 
 
-def portrait_rows(spec: str) -> list[Row]:
-    portrait = portrait_of(holding_spec(json.loads(spec)))
+def distribution_rows(spec: str) -> list[Row]:
+    distribution = client_distribution(federation_spec(json.loads(spec)))
     whole: list[Row] = [
-        (None, "mean_entropy", portrait.mean_entropy, None),
-        (None, "distance", portrait.distance, None),
+        (None, "mean_entropy", distribution.mean_entropy, None),
+        (None, "distance", distribution.distance, None),
     ]
-    return whole + [(client, name, value, None) for client, name, value in client_numbers(portrait)]
+    return whole + [(client, name, value, None) for client, name, value in client_numbers(distribution)]
 
 
-def client_numbers(portrait: Portrait) -> Iterator[tuple[int, str, float]]:
-    for place, client, counts in zip(drawn_rows(len(portrait.sizes)), portrait.clients, portrait.counts, strict=True):
-        yield client, "samples", portrait.sizes[place]
-        yield client, "classes", portrait.held[place]
-        yield client, "entropy", portrait.entropies[place]
-        for name, count in zip(portrait.classes, counts, strict=True):
+def client_numbers(distribution: ClientDistribution) -> Iterator[tuple[int, str, float]]:
+    for place, client, counts in zip(
+        row_indices(len(distribution.sizes)), distribution.clients, distribution.counts, strict=True
+    ):
+        yield client, "samples", distribution.sizes[place]
+        yield client, "classes", distribution.held[place]
+        yield client, "entropy", distribution.entropies[place]
+        for name, count in zip(distribution.classes, counts, strict=True):
             yield client, f"samples.{name}", count
-
-
-def batch_of(facts: Facts, schema: Any, run: int, rows: Sequence[Row]) -> Any:
-    clients, metrics, values, problems = zip(*rows, strict=True)
-    own = [pa.array(clients, pa.int64()), words(metrics), pa.array(values, pa.float64()), words(problems)]
-    return facts.batch(schema, [run] * len(rows), own)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.export.columns import Facts
-from experiments.export.tables.table import WORD, Table, words
+from experiments.export.columns import RunColumns
+from experiments.export.tables.table import WORD, Table, row_batch
 from experiments.models import Run
 
 RUNS = 2_000
@@ -26,21 +26,12 @@ OWN = {
 }
 
 
-def spec_table(facts: Facts, _: Sequence[str] = ()) -> Table:
-    schema = facts.schema(OWN)
-    return Table(schema, (batch_of(facts, schema, rows) for rows in row_lists(facts)))
+def spec_table(columns: RunColumns, _: Sequence[str] = ()) -> Table:
+    schema = columns.schema(OWN)
+    return Table(schema, (row_batch(columns, schema, OWN, rows) for rows in spec_row_lists(columns)))
 
 
-def row_lists(facts: Facts) -> Iterator[list[Any]]:
-    for start in range(0, len(facts.runs), RUNS):
-        chosen = Run.objects.filter(pk__in=facts.runs[start : start + RUNS].tolist())
-        yield list(chosen.order_by("pk").values_list("pk", *OWN))
-
-
-def batch_of(facts: Facts, schema: Any, rows: Sequence[Any]) -> Any:
-    runs, *columns = zip(*rows, strict=True)
-    own = [
-        words(column) if kind == WORD else pa.array(column, kind)
-        for kind, column in zip(OWN.values(), columns, strict=True)
-    ]
-    return facts.batch(schema, runs, own)
+def spec_row_lists(columns: RunColumns) -> Iterator[list[Any]]:
+    for start in range(0, len(columns.runs), RUNS):
+        runs = Run.objects.filter(pk__in=columns.runs[start : start + RUNS].tolist())
+        yield list(runs.order_by("pk").values_list("pk", *OWN))

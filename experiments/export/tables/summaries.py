@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.export.columns import Facts
-from experiments.export.reading import pieces
-from experiments.export.tables.table import WORD, Table, words
+from experiments.export.columns import RunColumns
+from experiments.export.reading import fetch_pieces
+from experiments.export.tables.table import WORD, Table, word_array
+from experiments.statistics.over_seeds import Column, over_seeds
 
 ROWS = 16_384
 OWN = {
@@ -25,29 +26,26 @@ OWN = {
     "n": pa.int64(),
     "not_finite": pa.int64(),
 }
-OVER_SEEDS = """
-SELECT min(run.id), metric.round, metric.name,
-    avg(value) FILTER (WHERE finite), stddev_samp(value) FILTER (WHERE finite),
-    min(value) FILTER (WHERE finite), max(value) FILTER (WHERE finite),
-    count(*) FILTER (WHERE finite), count(*) FILTER (WHERE NOT finite)
-FROM experiments_metric AS metric
-JOIN experiments_run AS run ON run.id = metric.run_id
-CROSS JOIN LATERAL (SELECT metric.value NOT IN ('NaN', 'Infinity', '-Infinity') AS finite) AS measured
-WHERE metric.run_id = ANY(%(runs)s) AND (%(names)s::text[] IS NULL OR metric.name = ANY(%(names)s))
-GROUP BY run.cell, metric.name, metric.round
-ORDER BY run.cell, metric.name, metric.round
+VALUES = """
+    SELECT run.id AS run, run.cell, run.seed, metric.name, metric.round, metric.value
+    FROM experiments_metric metric JOIN experiments_run run ON run.id = metric.run_id
+    WHERE metric.run_id = ANY(%(runs)s) AND (%(names)s::text[] IS NULL OR metric.name = ANY(%(names)s))
+"""
+STATISTICS = over_seeds(VALUES, by="cell, name, round", further={"run": Column("min(run)", "min(run)")})
+SUMMARIES = f"""
+    SELECT run, round, name, mean, std, low, high, n, lost FROM ({STATISTICS}) points ORDER BY cell, name, round
 """
 
 
-def summary_table(facts: Facts, names: Sequence[str] = ()) -> Table:
+def summary_table(facts: RunColumns, names: Sequence[str] = ()) -> Table:
     cells = facts.without("run", "seed")
     schema = cells.schema(OWN)
     wanted = {"runs": cells.runs.tolist(), "names": list(names) or None}
-    return Table(schema, (batch_of(cells, schema, rows) for rows in pieces(OVER_SEEDS, wanted, ROWS)))
+    return Table(schema, (batch_of(cells, schema, rows) for rows in fetch_pieces(SUMMARIES, wanted, ROWS)))
 
 
-def batch_of(facts: Facts, schema: Any, rows: Sequence[Any]) -> Any:
+def batch_of(facts: RunColumns, schema: Any, rows: Sequence[Any]) -> Any:
     runs, rounds, metrics, *numbers = zip(*rows, strict=True)
-    own = [pa.array(rounds, pa.int32()), words(metrics)]
+    own = [pa.array(rounds, pa.int32()), word_array(metrics)]
     own += [pa.array(column, OWN[name]) for name, column in zip(list(OWN)[2:], numbers, strict=True)]
     return facts.batch(schema, runs, own)

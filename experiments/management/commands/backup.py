@@ -2,11 +2,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from config.up import run_alone
+from config.up import run_with_postgres
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from experiments.operations.backup.backup import Taken, backup
+from experiments.operations.backup.backup import BackupReport, create_backup
 
 
 class Command(BaseCommand):
@@ -18,16 +18,16 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, file: Path, **__: Any) -> None:
         if not settings.DATABASE_URL:
-            raise SystemExit(run_alone(settings.HOME, "backup", str(file)))
-        for line in lines(file, backup(file.absolute())):
+            raise SystemExit(run_with_postgres(settings.HOME, "backup", str(file)))
+        for line in report_lines(file, create_backup(file.absolute())):
             self.stdout.write(line)
 
 
-def lines(file: Path, taken: Taken) -> list[str]:
-    tables, files = taken.manifest.tables, len(taken.manifest.files) - 1
-    held = f"{tables['experiments_study'].rows} studies, {tables['experiments_run'].rows} runs"
-    found = [f"Wrote {file}: {taken.bytes / 1e6:.1f} MB, {held}, {files} files."]
-    if taken.models_elsewhere:
-        found.append(f"{taken.models_elsewhere} final models are not in this home, and so not in the backup.")
-    found.append("It holds password hashes and everybody's studies: keep it as safe as the platform itself.")
-    return found
+def report_lines(file: Path, report: BackupReport) -> list[str]:
+    tables, files = report.manifest.tables, len(report.manifest.files) - 1
+    contents = f"{tables['experiments_study'].rows} studies, {tables['experiments_run'].rows} runs"
+    lines = [f"Wrote {file}: {report.bytes / 1e6:.1f} MB, {contents}, {files} files."]
+    if report.models_elsewhere:
+        lines.append(f"{report.models_elsewhere} final models are not in this home, and so not in the backup.")
+    lines.append("It holds password hashes and everybody's studies: keep it as safe as the platform itself.")
+    return lines

@@ -23,9 +23,9 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, job: int, **__: Any) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-        found = DatasetJob.objects.get(pk=job)
+        dataset_job = DatasetJob.objects.get(pk=job)
         try:
-            text = carried_out(found)
+            text = carry_out(dataset_job)
         except SystemExit:
             jobs.job_release(job=job)
         except TributaryError as error:
@@ -39,23 +39,23 @@ class Command(BaseCommand):
             jobs.job_finish(job=job, text=text)
 
 
-def carried_out(job: DatasetJob) -> str:
+def carry_out(job: DatasetJob) -> str:
     """What is told when it is done."""
-    dataset = jobs.importable(job.dataset)
+    dataset = jobs.importable_dataset(job.dataset)
     if job.kind == JobKind.VERIFY:
-        return verified(dataset)
-    report = Throttle(job.pk)
-    kept = dataset.fetch(report) if job.kind == JobKind.FETCH else dataset.import_path(job.path, report)
-    return "; ".join(f"{each.train:,} training and {each.test:,} test samples" for each in kept.values())
+        return verify_dataset(dataset)
+    report = ProgressWriter(job.pk)
+    manifests = dataset.fetch(report) if job.kind == JobKind.FETCH else dataset.import_path(job.path, report)
+    return "; ".join(f"{each.train:,} training and {each.test:,} test samples" for each in manifests.values())
 
 
-def verified(dataset: ImportedDataset) -> str:
+def verify_dataset(dataset: ImportedDataset) -> str:
     if problems := dataset.verify():
         raise DatasetError(" ".join(problems))
     return "Every file is what was written."
 
 
-class Throttle:
+class ProgressWriter:
     """Writes progress to the database, at most every so often."""
 
     def __init__(self, job: int) -> None:

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         elif name is None:
             raise CommandError(f"Which one? manage.py datasets {action} NAME{' PATH' if action == 'import' else ''}")
         else:
-            self.bring(imported_one(name), action, path)
+            self.bring(find_imported(name), action, path)
 
     def list(self) -> None:
         rows = [edition for row in dataset_rows(jobs=False) for edition in row.editions]
@@ -43,36 +43,38 @@ class Command(BaseCommand):
     def bring(self, dataset: ImportedDataset, action: str, path: str | None) -> None:
         if action == "import" and path is None:
             raise CommandError(f"From where? manage.py datasets import {dataset.name} PATH")
-        bar = Bar()
+        bar = ProgressBar()
         try:
-            kept = dataset.fetch(bar) if action == "fetch" else dataset.import_path(str(path), bar)
+            manifests = dataset.fetch(bar) if action == "fetch" else dataset.import_path(str(path), bar)
         finally:
             bar.close()
-        for name, manifest in kept.items():
+        for name, manifest in manifests.items():
             self.stdout.write(f"{name}: {manifest.train:,} training and {manifest.test:,} test samples are here.")
 
     def verify(self, name: str | None) -> None:
-        chosen = [imported_one(name)] if name else [each for each in load_catalog().datasets.values() if cached(each)]
-        problems = [problem for each in chosen if isinstance(each, ImportedDataset) for problem in each.verify()]
+        datasets = (
+            [find_imported(name)] if name else [each for each in load_catalog().datasets.values() if is_cached(each)]
+        )
+        problems = [problem for each in datasets if isinstance(each, ImportedDataset) for problem in each.verify()]
         if problems:
             raise DatasetError("\n".join([*problems, "A run rebuilds it from its originals, or import it again."]))
-        self.stdout.write(f"{', '.join(each.name for each in chosen) or 'Nothing imported'}: as written.")
+        self.stdout.write(f"{', '.join(each.name for each in datasets) or 'Nothing imported'}: as written.")
 
 
-def cached(dataset: Dataset) -> bool:
+def is_cached(dataset: Dataset) -> bool:
     return isinstance(dataset, ImportedDataset) and bool(dataset.manifests())
 
 
-def imported_one(name: str) -> ImportedDataset:
-    found = load_catalog().datasets.get(name)
-    if found is None:
+def find_imported(name: str) -> ImportedDataset:
+    dataset = load_catalog().datasets.get(name)
+    if dataset is None:
         raise CommandError(f"No data set {name}. There are {', '.join(load_catalog().datasets)}.")
-    if not isinstance(found, ImportedDataset):
+    if not isinstance(dataset, ImportedDataset):
         raise CommandError(f"{name} is made here whenever it is needed: there is nothing to bring or to verify.")
-    return found
+    return dataset
 
 
-class Bar:
+class ProgressBar:
     """A bar on a terminal; elsewhere a line for each tenth."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, json: bool, **__: Any) -> None:
         sections = examine()
-        self.stdout.write(as_json(sections) if json else "\n".join(lines(sections)))
+        self.stdout.write(as_json(sections) if json else "\n".join(report_lines(sections)))
         if any(finding.severity == Severity.ERROR for section in sections for finding in section.findings):
             raise SystemExit(1)
 
@@ -26,9 +26,9 @@ def as_json(sections: list[Section]) -> str:
     return json.dumps([asdict(section) for section in sections], indent=2)
 
 
-def lines(sections: list[Section]) -> list[str]:
-    return [line for section in sections for line in (section.title, *map(line_of, section.findings))]
+def report_lines(sections: list[Section]) -> list[str]:
+    return [line for section in sections for line in (section.title, *map(finding_line, section.findings))]
 
 
-def line_of(finding: Finding) -> str:
+def finding_line(finding: Finding) -> str:
     return f"  {finding.severity:8} {finding.seen}{f' {finding.mend}' if finding.mend else ''}"

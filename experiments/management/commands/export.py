@@ -25,38 +25,38 @@ class Command(BaseCommand):
         parser.add_argument("--metric", action="append", default=[], help="only this metric; may be given again")
 
     def handle(self, *_: Any, study: str, path: str, to: str, table: str, metric: list[str], **__: Any) -> None:
-        from experiments.export.export import Wanted, export_parts
+        from experiments.export.exporter import ExportRequest, export_parts
 
-        found = study_named(study)
-        parts = export_parts(Wanted(table, to, {"study": [str(found.pk)]}, metric))
+        stored_study = find_study(study)
+        parts = export_parts(ExportRequest(table, to, {"study": [str(stored_study.pk)]}, metric))
         if path == "-":
-            write(sys.stdout.buffer, parts)
+            write_parts(sys.stdout.buffer, parts)
             return
-        size = written(Path(path), parts)
-        self.stdout.write(f"Wrote the {table} of study {found.pk} to {path}: {size / 1e6:.1f} MB.")
+        size = write_file(Path(path), parts)
+        self.stdout.write(f"Wrote the {table} of study {stored_study.pk} to {path}: {size / 1e6:.1f} MB.")
 
 
-def study_named(text: str) -> Study:
+def find_study(text: str) -> Study:
     """By number; otherwise the newest of that name."""
-    known = Study.objects.filter(pk=int(text)) if text.isdecimal() and len(text) < 19 else Study.objects.none()
-    found = known.first() or Study.objects.filter(name=text).order_by("-pk").first()
-    if found is None:
+    by_number = Study.objects.filter(pk=int(text)) if text.isdecimal() and len(text) < 19 else Study.objects.none()
+    study = by_number.first() or Study.objects.filter(name=text).order_by("-pk").first()
+    if study is None:
         raise CommandError(f"There is no study {text}: give its number, as in its address, or its full name.")
-    return found
+    return study
 
 
-def written(path: Path, parts: Iterable[bytes]) -> int:
+def write_file(path: Path, parts: Iterable[bytes]) -> int:
     """The size. A file that is there is replaced only by a whole one."""
     try:
-        with replaced(path) as file:
-            write(file, parts)
+        with replace_file(path) as file:
+            write_parts(file, parts)
             return file.tell()
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
+def replace_file(path: Path) -> Iterator[BinaryIO]:
     part = path.with_name(f"{path.name}.part")
     try:
         with part.open("wb") as file:
@@ -66,6 +66,6 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def write(file: BinaryIO, parts: Iterable[bytes]) -> None:
+def write_parts(file: BinaryIO, parts: Iterable[bytes]) -> None:
     for part in parts:
         file.write(part)

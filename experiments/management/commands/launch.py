@@ -25,10 +25,10 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, file: Path, owner: str | None, wait: bool, dry_run: bool, **__: Any) -> None:
         definition = parse_definition(read_yaml(file))
-        person = owner_named(owner)
+        person = find_owner(owner)
         plan = definition_plan(owner=person, definition=definition, calibrate=dry_run)
         if dry_run:
-            self.stdout.write(f"{counted(plan)}\n{estimate_text(plan)}")
+            self.stdout.write(f"{plan_text(plan)}\n{estimate_text(plan)}")
             for problem in plan.missing:
                 self.stdout.write(f"{problem.path}: {problem.message}")
             return
@@ -38,13 +38,13 @@ class Command(BaseCommand):
             self.wait(study)
 
     def wait(self, study: Study) -> None:
-        told = ""
+        last_text = ""
         while True:
             counts = Counter(Run.objects.filter(studies=study).values_list("state", flat=True))
             text = ", ".join(f"{counts[state]} {state}" for state in RunState.values if counts[state])
-            if text != told:
+            if text != last_text:
                 self.stdout.write(text)
-                told = text
+                last_text = text
             if not counts[RunState.QUEUED] and not counts[RunState.RUNNING]:
                 break
             time.sleep(LOOK_SECONDS)
@@ -52,11 +52,11 @@ class Command(BaseCommand):
             raise CommandError("Not every run is done.")
 
 
-def counted(plan: Plan) -> str:
+def plan_text(plan: Plan) -> str:
     return f"{plan.runs} runs in {plan.cells} cells, {plan.reused} of them exist already."
 
 
-def owner_named(name: str | None) -> User:
+def find_owner(name: str | None) -> User:
     people = User.objects.filter(username=name) if name else User.objects.filter(role=Role.ADMIN).order_by("pk")
     person = people.first()
     if person is None:

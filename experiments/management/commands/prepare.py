@@ -9,6 +9,6 @@ class Command(BaseCommand):
     help = "Brings the database up to date; at the first start makes the admin and queues the tour."
 
     def handle(self, *_: Any, **__: Any) -> None:
-        from config.up import prepare
+        from config.up import prepare_database
 
-        self.stdout.write(json.dumps(prepare()))
+        self.stdout.write(json.dumps(prepare_database()))

@@ -3,9 +3,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from experiments.management.commands import launch
-from experiments.management.commands.launch import counted, owner_named
+from experiments.management.commands.launch import find_owner, plan_text
 from experiments.presets.preset import presets
-from experiments.presets.selectors import launchable
+from experiments.presets.selectors import launchable_part
 from experiments.presets.services import preset_launch, preset_plan
 from experiments.presets.template_tags import estimate_text
 
@@ -21,11 +21,11 @@ class Command(launch.Command):
         parser.add_argument("--dry-run", action="store_true", help="count and estimate only")
 
     def handle(self, *_: Any, name: str, scale: Any, owner: str | None, wait: bool, dry_run: bool, **__: Any) -> None:  # type: ignore[override]
-        preset, person = presets()[name], owner_named(owner)
+        preset, person = presets()[name], find_owner(owner)
         plan = preset_plan(owner=person, preset=preset, scale=scale)
         if plan is None:
-            raise CommandError(" ".join(launchable(preset, scale).left_out))
-        self.stdout.write(f"{counted(plan)}\n{estimate_text(plan)}")
+            raise CommandError(" ".join(launchable_part(preset, scale).left_out))
+        self.stdout.write(f"{plan_text(plan)}\n{estimate_text(plan)}")
         if dry_run:
             return
         study = preset_launch(owner=person, preset=preset, scale=scale)

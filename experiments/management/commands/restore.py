@@ -2,11 +2,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from config.up import run_alone
+from config.up import run_with_postgres
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from experiments.operations.backup.restore import Restored, restore
+from experiments.operations.backup.restore import RestoreReport, restore_backup
 
 
 class Command(BaseCommand):
@@ -18,17 +18,17 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, file: Path, **__: Any) -> None:
         if not settings.DATABASE_URL:
-            raise SystemExit(run_alone(settings.HOME, "restore", str(file)))
-        for line in lines(file, restore(file.absolute())):
+            raise SystemExit(run_with_postgres(settings.HOME, "restore", str(file)))
+        for line in report_lines(file, restore_backup(file.absolute())):
             self.stdout.write(line)
 
 
-def lines(file: Path, restored: Restored) -> list[str]:
-    tables, files = restored.manifest.tables, len(restored.manifest.files) - 1
-    held = f"{tables['experiments_study'].rows} studies, {tables['experiments_run'].rows} runs"
+def report_lines(file: Path, report: RestoreReport) -> list[str]:
+    tables, files = report.manifest.tables, len(report.manifest.files) - 1
+    contents = f"{tables['experiments_study'].rows} studies, {tables['experiments_run'].rows} runs"
     rows = sum(each.rows for each in tables.values())
     return [
-        f"Restored {file} of {restored.manifest.made} into {settings.HOME.path}: {held}, {files} files.",
+        f"Restored {file} of {report.manifest.made} into {settings.HOME.path}: {contents}, {files} files.",
         f"Compared: {rows} rows of {len(tables)} tables, and every file's SHA-256.",
-        f"{restored.requeued} runs that were at work are queued again. Everybody logs in anew, with the same password.",
+        f"{report.requeued} runs that were at work are queued again. Everybody logs in anew, with the same password.",
     ]

@@ -14,8 +14,12 @@ class Command(BaseCommand):
         parser.add_argument("role", choices=Role.values)
 
     def handle(self, *_: Any, name: str, role: str, **__: Any) -> None:
-        user = User.objects.filter(username=name).first()
-        if user is None:
-            raise CommandError(f"There is no user {name}: make one with manage.py createuser {name}.")
-        user_set_role(user=user, role=role, actor=None)
+        user_set_role(user=find_user(name), role=role, actor=None)
         self.stdout.write(f"{name} is {role} from now on.")
+
+
+def find_user(name: str) -> User:
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        raise CommandError(f"There is no user {name}: make one with manage.py createuser {name}.")
+    return user

@@ -1,9 +1,10 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from experiments.access.services.tokens import token_create
-from experiments.models import Scope, User
+from experiments.management.commands.role import find_user
+from experiments.models import Scope
 
 
 class Command(BaseCommand):
@@ -16,8 +17,5 @@ class Command(BaseCommand):
         parser.add_argument("--days", type=int, help="how long it is valid; otherwise until it is revoked")
 
     def handle(self, *_: Any, user: str, scope: str, name: str, days: int | None, **__: Any) -> None:
-        owner = User.objects.filter(username=user).first()
-        if owner is None:
-            raise CommandError(f"There is no user {user}: make one with manage.py createuser {user}.")
-        _token, secret = token_create(owner=owner, name=name, scope=scope, days=days)
+        _token, secret = token_create(owner=find_user(user), name=name, scope=scope, days=days)
         self.stdout.write(secret)

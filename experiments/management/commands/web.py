@@ -10,7 +10,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def handle(self, *_: Any, **__: Any) -> None:
-        from config.processes import environment, web_command
+        from config.processes import child_environment, web_command
 
         command = web_command(settings.HOST, settings.PORT)
-        os.execve(command[0], command, environment())
+        os.execve(command[0], command, child_environment())

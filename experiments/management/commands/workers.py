@@ -18,6 +18,6 @@ class Command(BaseCommand):
         from config import worker_host
 
         if not check:
-            worker_host.run(name)
-        elif not worker_host.alive():
+            worker_host.run_workers(name)
+        elif not worker_host.has_living_workers():
             raise CommandError("No worker of this machine has been heard of lately.")

@@ -62,24 +62,24 @@ class Manifest:
         return json.dumps({"product": PRODUCT, "format": FORMAT, **asdict(self)}, indent=1)
 
 
-class Hashing(io.RawIOBase):
+class HashingReader(io.RawIOBase):
     """Passes bytes on and remembers their sum."""
 
     def __init__(self, source: IO[bytes]) -> None:
-        self.source, self.sum, self.seen = source, hashlib.sha256(), 0
+        self.source, self.sum, self.count = source, hashlib.sha256(), 0
 
     def read(self, size: int = -1) -> bytes:
         block = self.source.read(size)
         self.sum.update(block)
-        self.seen += len(block)
+        self.count += len(block)
         return block
 
     @property
     def facts(self) -> FileFacts:
-        return FileFacts(self.seen, self.sum.hexdigest())
+        return FileFacts(self.count, self.sum.hexdigest())
 
 
-class Writer:
+class ArchiveWriter:
     """Adds files as they are at this moment; a file that grows meanwhile is kept up to where it was."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -89,30 +89,30 @@ class Writer:
     def add(self, name: str, path: Path) -> bool:
         """False where the file has gone, as a checkpoint does when a newer one is there."""
         try:
-            opened = path.open("rb")
+            opened_file = path.open("rb")
         except FileNotFoundError:
             return False
-        with opened as file:
-            found, source = os.fstat(file.fileno()), Hashing(file)
-            self.tar.addfile(entry(name, found.st_size, found.st_mtime), source)
+        with opened_file as file:
+            status, source = os.fstat(file.fileno()), HashingReader(file)
+            self.tar.addfile(tar_entry(name, status.st_size, status.st_mtime), source)
         self.files[name] = source.facts
         return True
 
     def finish(self, manifest: Manifest) -> None:
         raw = manifest.text().encode()
-        self.tar.addfile(entry(MANIFEST, len(raw)), io.BytesIO(raw))
+        self.tar.addfile(tar_entry(MANIFEST, len(raw)), io.BytesIO(raw))
         self.tar.close()
 
 
-def entry(name: str, size: int, changed: float = 0) -> tarfile.TarInfo:
+def tar_entry(name: str, size: int, mtime: float = 0) -> tarfile.TarInfo:
     """Without the names of accounts, which mean nothing elsewhere."""
-    found = tarfile.TarInfo(name)
-    found.size, found.mtime, found.mode = size, int(changed), 0o600
-    return found
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mtime, entry.mode = size, int(mtime), 0o600
+    return entry
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def write_whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Appears under its name at once when all is written, for its owner's eyes only; nothing is overwritten."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -127,7 +127,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         draft.unlink(missing_ok=True)
 
 
-def unpack(path: Path, folder: Path) -> Manifest:
+def unpack_archive(path: Path, folder: Path) -> Manifest:
     """Every file into the folder, or a `BackupError` if any is not what the manifest says. Nothing is run or loaded."""
     try:
         with tarfile.open(path, "r:") as tar:
@@ -135,7 +135,7 @@ def unpack(path: Path, folder: Path) -> Manifest:
             manifest = read_manifest(tar, members)
             check_members(tar, members, manifest)
             for name, facts in manifest.files.items():
-                extract(tar, members[name], folder / name, facts)
+                extract_file(tar, members[name], folder / name, facts)
     except (tarfile.TarError, EOFError) as error:
         raise BackupError(f"{path} is no backup of Tributary, or is damaged: {error}.") from None
     except OSError as error:
@@ -144,24 +144,24 @@ def unpack(path: Path, folder: Path) -> Manifest:
 
 
 def read_manifest(tar: tarfile.TarFile, members: Mapping[str, tarfile.TarInfo]) -> Manifest:
-    found = members.get(MANIFEST)
-    file = tar.extractfile(found) if found and found.isreg() and found.size <= LARGEST_MANIFEST else None
+    member = members.get(MANIFEST)
+    file = tar.extractfile(member) if member and member.isreg() and member.size <= LARGEST_MANIFEST else None
     if file is None:
         raise BackupError("The file has no manifest: it is no backup of Tributary, or was cut off.")
     try:
-        return manifest_of(json.loads(file.read()))
+        return parse_manifest(json.loads(file.read()))
     except (ValueError, TypeError, KeyError, AttributeError):
         raise BackupError("The manifest cannot be read: the file is damaged.") from None
 
 
-def manifest_of(told: dict[str, Any]) -> Manifest:
-    if told.pop("product") != PRODUCT:
+def parse_manifest(content: dict[str, Any]) -> Manifest:
+    if content.pop("product") != PRODUCT:
         raise BackupError("The manifest is another program's: this is no backup of Tributary.")
-    if (made_as := told.pop("format")) != FORMAT:
-        raise BackupError(f"The backup has format {made_as}, but this Tributary reads {FORMAT}: install a newer one.")
-    tables = {name: TableFacts(**facts) for name, facts in told.pop("tables").items()}
-    files = {name: FileFacts(**facts) for name, facts in told.pop("files").items()}
-    return Manifest(tables=tables, files=files, **told)
+    if (version := content.pop("format")) != FORMAT:
+        raise BackupError(f"The backup has format {version}, but this Tributary reads {FORMAT}: install a newer one.")
+    tables = {name: TableFacts(**facts) for name, facts in content.pop("tables").items()}
+    files = {name: FileFacts(**facts) for name, facts in content.pop("files").items()}
+    return Manifest(tables=tables, files=files, **content)
 
 
 def check_members(tar: tarfile.TarFile, members: Mapping[str, tarfile.TarInfo], manifest: Manifest) -> None:
@@ -169,11 +169,11 @@ def check_members(tar: tarfile.TarFile, members: Mapping[str, tarfile.TarInfo], 
         raise BackupError("The file does not hold what its manifest names: it is damaged.")
     if DUMP not in members:
         raise BackupError("The file holds no dump of the database: it is damaged.")
-    if odd := [each.name for each in members.values() if not (each.isreg() and is_safe(each.name))]:
+    if odd := [each.name for each in members.values() if not (each.isreg() and is_safe_name(each.name))]:
         raise BackupError(f"The file holds {odd[0]!r}, which has no place in a home: nothing was restored.")
 
 
-def is_safe(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     if name in (DUMP, MANIFEST):
         return True
     parts = PurePosixPath(name).parts
@@ -181,12 +181,12 @@ def is_safe(name: str) -> bool:
     return plain and len(parts) > 2 and parts[0] == HOME and parts[1] in KEPT_FOLDERS
 
 
-def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path, facts: FileFacts) -> None:
+def extract_file(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path, facts: FileFacts) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = tar.extractfile(member)
     if file is None:
         raise BackupError(f"{member.name} cannot be read: the file is damaged.")
-    source = Hashing(file)
+    source = HashingReader(file)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
         while block := source.read(BLOCK):
             target.write(block)

@@ -13,45 +13,45 @@ from django.conf import settings
 from experiments.access.services.audit import audit_record
 from experiments.models import Attempt, Run, RunState
 from experiments.operations.backup import database
-from experiments.operations.backup.archive import DUMP, HOME, BackupError, Manifest, Writer, whole_file
+from experiments.operations.backup.archive import DUMP, HOME, ArchiveWriter, BackupError, Manifest, write_whole_file
 from workers.home import log_file
 
 
 @dataclass(frozen=True)
-class Taken:
+class BackupReport:
     manifest: Manifest
     bytes: int
     models_elsewhere: int
     """Final models of done runs that this home does not have: they were computed on another machine."""
 
 
-def backup(path: Path) -> Taken:
+def create_backup(path: Path) -> BackupReport:
     if path.exists():
         raise BackupError(f"{path} is there already: give the backup another name.")
     try:
-        with whole_file(path) as file, tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
-            manifest, elsewhere = write(Writer(file), Path(folder))
+        with write_whole_file(path) as file, tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
+            manifest, elsewhere = write_archive(ArchiveWriter(file), Path(folder))
     except OSError as error:
         raise BackupError(f"{path} cannot be written: {error.strerror}.") from None
     audit_record(actor=None, action="backup", subject=path.name, bytes=path.stat().st_size, files=len(manifest.files))
-    return Taken(manifest, path.stat().st_size, elsewhere)
+    return BackupReport(manifest, path.stat().st_size, elsewhere)
 
 
-def write(writer: Writer, folder: Path) -> tuple[Manifest, int]:
-    with database.frozen() as moment:
+def write_archive(writer: ArchiveWriter, folder: Path) -> tuple[Manifest, int]:
+    with database.share_snapshot() as moment:
         facts = Manifest(
             made=datetime.now(UTC).isoformat(timespec="seconds"),
             home=str(settings.HOME.path),
             postgres=database.server_version(),
-            migrations=database.migrations(),
-            tables=database.tables(),
+            migrations=database.applied_migrations(),
+            tables=database.all_table_facts(),
             files=writer.files,
         )
-        wanted = sorted(set(run_files()))
+        paths = sorted(set(run_files()))
         elsewhere = sum(not (settings.HOME.path / path).is_file() for path in final_models())
-        database.dump(folder / DUMP, moment)
+        database.dump_database(folder / DUMP, moment)
     writer.add(DUMP, folder / DUMP)
-    for path in (*wanted, *own_data()):
+    for path in (*paths, *own_data_files()):
         writer.add(f"{HOME}/{path.relative_to(settings.HOME.path)}", path)
     writer.finish(facts)
     return facts, elsewhere
@@ -66,21 +66,21 @@ def run_files() -> Iterator[Path]:
     home = settings.HOME.path
     yield from (log_file(pk) for pk in Run.objects.values_list("pk", flat=True) if log_file(pk).is_file())
     for artifact in final_models():
-        yield from inside((home / artifact).parent)
+        yield from files_inside((home / artifact).parent)
     resumable = Attempt.objects.exclude(run__state=RunState.DONE).exclude(checkpoint="")
     for checkpoint in resumable.values_list("checkpoint", flat=True):
-        yield from inside(Path(checkpoint))
+        yield from files_inside(Path(checkpoint))
 
 
-def own_data() -> Iterator[Path]:
+def own_data_files() -> Iterator[Path]:
     """What nobody else has; published data sets can be fetched again."""
     datasets = settings.HOME.path / "datasets"
     for folder in sorted([datasets / "npz", *datasets.glob("npz-*")]):
-        yield from inside(folder)
+        yield from files_inside(folder)
 
 
-def inside(folder: Path) -> Iterator[Path]:
+def files_inside(folder: Path) -> Iterator[Path]:
     """Whole files only: no links, and nothing that is still being written under a hidden name."""
     if folder.is_relative_to(settings.HOME.path):
-        found = sorted(folder.rglob("*"))
-        yield from (each for each in found if each.is_file() and not each.is_symlink() and each.name[0] != ".")
+        paths = sorted(folder.rglob("*"))
+        yield from (each for each in paths if each.is_file() and not each.is_symlink() and each.name[0] != ".")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from config.services.account import ServiceError
-from config.services.postgres import program
+from config.services.postgres import postgres_program
 from django.apps import apps
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
@@ -30,7 +30,7 @@ TABLE_FACTS = "SELECT count(*), sum(('x' || left(md5(each::text), 16))::bit(64):
 
 
 @contextmanager
-def frozen() -> Iterator[str]:
+def share_snapshot() -> Iterator[str]:
     """The name of a snapshot that further connections can read too, as long as this lasts."""
     with snapshot(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -38,68 +38,68 @@ def frozen() -> Iterator[str]:
         yield str(cursor.fetchone()[0])
 
 
-def dump(path: Path, moment: str) -> None:
+def dump_database(path: Path, moment: str) -> None:
     left_out = f"--exclude-table-data={LEFT_OUT}"
-    run("pg_dump", "--format=custom", *PORTABLE, f"--snapshot={moment}", left_out, f"--file={path}")
+    run_program("pg_dump", "--format=custom", *PORTABLE, f"--snapshot={moment}", left_out, f"--file={path}")
 
 
-def load(path: Path) -> None:
+def load_dump(path: Path) -> None:
     """In place of whatever tables there are; all or nothing."""
     with connection.cursor() as cursor:
         if tables := connection.introspection.table_names(cursor):
             names = SQL(", ").join(map(Identifier, tables))
             cursor.execute(SQL("DROP TABLE {} CASCADE").format(names).as_string(cursor.cursor))
     connection.close()
-    run("pg_restore", "--single-transaction", "--exit-on-error", "--clean", "--if-exists", *PORTABLE, str(path))
+    run_program("pg_restore", "--single-transaction", "--exit-on-error", "--clean", "--if-exists", *PORTABLE, str(path))
 
 
-def run(name: str, *arguments: str) -> None:
+def run_program(name: str, *arguments: str) -> None:
     """With the password in its environment, which other accounts cannot read, and not in the process list."""
-    environment = {"PATH": os.defpath, "LC_ALL": "C", "PGPASSWORD": password()}
-    command = [str(find(name)), f"--dbname={address()}", "--no-password", *arguments]
+    environment = {"PATH": os.defpath, "LC_ALL": "C", "PGPASSWORD": database_password()}
+    command = [str(find_program(name)), f"--dbname={database_address()}", "--no-password", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise BackupError(f"{name} failed: {last}")
 
 
-def find(name: str) -> Path:
+def find_program(name: str) -> Path:
     """The embedded server's, or where that is not installed the machine's own."""
     try:
-        return program(name)
+        return postgres_program(name)
     except ServiceError:
-        if found := shutil.which(name):
-            return Path(found)
+        if path := shutil.which(name):
+            return Path(path)
         raise BackupError(f"{name} is not on this machine: install PostgreSQL's client programs.") from None
 
 
-def password() -> str:
-    told: dict[str, Any] = connection.settings_dict
-    return str(told["OPTIONS"].get("password") or told["PASSWORD"])
+def database_password() -> str:
+    database: dict[str, Any] = connection.settings_dict
+    return str(database["OPTIONS"].get("password") or database["PASSWORD"])
 
 
-def address() -> str:
+def database_address() -> str:
     """Without what must not show in a process list, wherever in DATABASE_URL it stands."""
-    told: dict[str, Any] = connection.settings_dict
-    place = {"dbname": told["NAME"], "user": told["USER"], "host": told["HOST"], "port": told["PORT"]}
-    shown = {name: value for name, value in told["OPTIONS"].items() if name not in ("password", "sslpassword")}
-    options = {name: value for name, value in shown.items() if isinstance(value, str | int)}
+    database: dict[str, Any] = connection.settings_dict
+    place = {"dbname": database["NAME"], "user": database["USER"], "host": database["HOST"], "port": database["PORT"]}
+    printable = {name: value for name, value in database["OPTIONS"].items() if name not in ("password", "sslpassword")}
+    options = {name: value for name, value in printable.items() if isinstance(value, str | int)}
     return str(make_dsn(**{name: value for name, value in (place | options).items() if value != ""}))
 
 
-def tables() -> dict[str, TableFacts]:
+def all_table_facts() -> dict[str, TableFacts]:
     names = sorted({model._meta.db_table for model in apps.get_models(include_auto_created=True)} - {LEFT_OUT})
-    return {name: facts_of(name) for name in names}
+    return {name: table_facts(name) for name in names}
 
 
-def facts_of(table: str) -> TableFacts:
+def table_facts(table: str) -> TableFacts:
     with connection.cursor() as cursor:
         cursor.execute(SQL(TABLE_FACTS).format(Identifier(table)).as_string(cursor.cursor))
         rows, total = cursor.fetchone()
     return TableFacts(rows, str(total or 0))
 
 
-def migrations() -> list[str]:
+def applied_migrations() -> list[str]:
     return sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations())
 
 

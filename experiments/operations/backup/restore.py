@@ -17,38 +17,38 @@ from experiments.access.services.audit import audit_record
 from experiments.core.database import Lock, try_session_lock
 from experiments.models import Attempt, Outcome, Run, RunState, Study, Worker
 from experiments.operations.backup import database
-from experiments.operations.backup.archive import DUMP, HOME, BackupError, Manifest, unpack
-from experiments.queue.services.leases import end
+from experiments.operations.backup.archive import DUMP, HOME, BackupError, Manifest, unpack_archive
+from experiments.queue.services.leases import end_attempt
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoreReport:
     manifest: Manifest
     requeued: int
 
 
-def restore(path: Path) -> Restored:
+def restore_backup(path: Path) -> RestoreReport:
     """Refuses a database that holds studies, a home that holds runs, and a platform that is at work."""
     if not path.is_file():
         raise BackupError(f"There is no file {path}.")
     home = settings.HOME.make().path
-    refuse_work()
+    refuse_running_platform()
     refuse_studies()
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=home) as folder:
-        manifest = unpack(path, Path(folder))
-        refuse_newer(manifest)
-        refuse_files(Path(folder) / HOME, home)
-        database.load(Path(folder) / DUMP)
-        compare(manifest)
-        move(Path(folder) / HOME, home)
+        manifest = unpack_archive(path, Path(folder))
+        refuse_newer_backup(manifest)
+        refuse_existing_files(Path(folder) / HOME, home)
+        database.load_dump(Path(folder) / DUMP)
+        compare_database(manifest)
+        move_folders(Path(folder) / HOME, home)
     call_command("migrate", verbosity=0, interactive=False)
-    requeued = settle(Path(manifest.home), home)
+    requeued = requeue_running(Path(manifest.home), home)
     audit_record(actor=None, action="backup.restore", subject=path.name, made=manifest.made, requeued=requeued)
-    return Restored(manifest, requeued)
+    return RestoreReport(manifest, requeued)
 
 
-def refuse_work() -> None:
-    """Whoever schedules holds the lock; ours ends with the connection that `load` closes."""
+def refuse_running_platform() -> None:
+    """Whoever schedules holds the lock; ours ends with the connection that `load_dump` closes."""
     if not try_session_lock(Lock.SCHEDULER):
         raise BackupError("Tributary is at work on this database: stop it first, then restore.")
 
@@ -68,42 +68,44 @@ def refuse_studies() -> None:
         )
 
 
-def refuse_newer(manifest: Manifest) -> None:
+def refuse_newer_backup(manifest: Manifest) -> None:
     if unknown := database.unknown_migrations(manifest.migrations):
         raise BackupError(f"The backup was made by a newer Tributary (with {unknown[0]}): install that one first.")
 
 
-def places(unpacked: Path, home: Path) -> dict[Path, Path]:
+def target_folders(unpacked_home: Path, home: Path) -> dict[Path, Path]:
     """Each run's and each data set's folder, and where it goes."""
-    found = [each for kept in unpacked.glob("*") for each in kept.iterdir()]
-    return {each: home / each.relative_to(unpacked) for each in found}
+    folders = [each for parent in unpacked_home.glob("*") for each in parent.iterdir()]
+    return {each: home / each.relative_to(unpacked_home) for each in folders}
 
 
-def refuse_files(unpacked: Path, home: Path) -> None:
-    if taken := sorted(str(place) for place in places(unpacked, home).values() if place.exists()):
-        raise BackupError(f"{taken[0]} is there already: set TRIBUTARY_HOME to a new folder.")
+def refuse_existing_files(unpacked_home: Path, home: Path) -> None:
+    if existing := sorted(str(place) for place in target_folders(unpacked_home, home).values() if place.exists()):
+        raise BackupError(f"{existing[0]} is there already: set TRIBUTARY_HOME to a new folder.")
 
 
-def move(unpacked: Path, home: Path) -> None:
-    for found, place in places(unpacked, home).items():
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        shutil.move(found, place)
+def move_folders(unpacked_home: Path, home: Path) -> None:
+    for folder, target in target_folders(unpacked_home, home).items():
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        shutil.move(folder, target)
 
 
-def compare(manifest: Manifest) -> None:
+def compare_database(manifest: Manifest) -> None:
     """Before migrations, which may change rows for good reasons."""
-    wrong = [name for name, facts in manifest.tables.items() if database.facts_of(name) != facts]
-    if wrong or database.migrations() != manifest.migrations:
+    wrong = [name for name, facts in manifest.tables.items() if database.table_facts(name) != facts]
+    if wrong or database.applied_migrations() != manifest.migrations:
         raise BackupError(f"The restored database is not as it was backed up ({', '.join(wrong) or 'migrations'}).")
 
 
-def settle(before: Path, home: Path) -> int:
+def requeue_running(before: Path, home: Path) -> int:
     """Runs that were at work go back to the queue with their checkpoints, wherever these lie now."""
     with transaction.atomic():
-        moved = Attempt.objects.filter(checkpoint__startswith=f"{before}/")
-        moved.update(checkpoint=Concat(Value(str(home)), Substr(F("checkpoint"), len(str(before)) + 1)))
+        moved_attempts = Attempt.objects.filter(checkpoint__startswith=f"{before}/")
+        moved_attempts.update(checkpoint=Concat(Value(str(home)), Substr(F("checkpoint"), len(str(before)) + 1)))
         running = list(Run.objects.select_for_update().filter(state=RunState.RUNNING))
         for run in running:
-            end(run, RunState.QUEUED, Outcome.RELEASED, "Its worker was left behind: this is a restored backup.")
+            end_attempt(
+                run, RunState.QUEUED, Outcome.RELEASED, "Its worker was left behind: this is a restored backup."
+            )
         Worker.objects.all().delete()
     return len(running)

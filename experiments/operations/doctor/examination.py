@@ -12,31 +12,32 @@ from experiments.operations.doctor.findings import Check, Finding, Section, note
 from experiments.operations.doctor.findings import error as broken
 
 CHECKS: Mapping[str, tuple[Check, ...]] = {
-    "Machine": (machine.home, machine.disk, machine.versions),
-    "Services": (servers.database, servers.broker, servers.scheduler, servers.workers),
-    "Components": (machine.own_components,),
-    "Queue": (servers.leases, servers.waiting),
-    "Files": (files.run_folders, files.models, files.account_folders, files.forgotten_homes),
+    "Machine": (machine.check_home, machine.check_disk, machine.check_versions),
+    "Services": (servers.check_database, servers.check_broker, servers.check_scheduler, servers.check_workers),
+    "Components": (machine.check_own_components,),
+    "Queue": (servers.check_leases, servers.check_waiting),
+    "Files": (files.check_run_folders, files.check_models, files.check_account_folders, files.check_forgotten_homes),
 }
 
 
 def examine(checks: Mapping[str, tuple[Check, ...]] = CHECKS) -> list[Section]:
     return [
-        Section(title, tuple(finding for check in group for finding in made(check))) for title, group in checks.items()
+        Section(title, tuple(finding for check in group for finding in run_check(check)))
+        for title, group in checks.items()
     ]
 
 
-def made(check: Check) -> list[Finding]:
-    """Only `servers.database` tells that the database is away; whatever else needs it was not looked at."""
+def run_check(check: Check) -> list[Finding]:
+    """Only `servers.check_database` tells that the database is away; whatever else needs it was not looked at."""
     try:
         return list(check())
     except (Error, ImproperlyConfigured):
         connections.close_all()
-        return [note(f"{named(check)}: not looked at without the database.")]
+        return [note(f"{check_title(check)}: not looked at without the database.")]
     except Exception as error:
         mend = "This is a fault of Tributary: report it with this line."
-        return [broken(f"{named(check)}: {type(error).__name__}: {error}", mend)]
+        return [broken(f"{check_title(check)}: {type(error).__name__}: {error}", mend)]
 
 
-def named(check: Check) -> str:
-    return check.__name__.replace("_", " ").capitalize()
+def check_title(check: Check) -> str:
+    return check.__name__.removeprefix("check_").replace("_", " ").capitalize()

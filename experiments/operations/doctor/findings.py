@@ -1,3 +1,5 @@
+"""What a check finds, how severe it is, and the sections of the report."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -49,7 +51,7 @@ def error(seen: str, mend: str) -> Finding:
     return Finding(Severity.ERROR, seen, mend)
 
 
-def size(count: float) -> str:
+def size_text(count: float) -> str:
     """1 KB is 1,000 bytes, as disks are sold."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if count < 1000:

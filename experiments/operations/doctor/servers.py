@@ -16,28 +16,28 @@ from redis.exceptions import RedisError
 from experiments.core.database import Lock
 from experiments.models import Device, Run, RunState, Study
 from experiments.operations.doctor.findings import Finding, error, good, note, warning
-from experiments.queue.selectors.workers import living
+from experiments.queue.selectors.workers import living_workers
 
 PATIENCE_SECONDS = 2.0
 
 
-def database() -> Iterator[Finding]:
+def check_database() -> Iterator[Finding]:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_version")
             yield good(f"PostgreSQL {cursor.fetchone()[0].split()[0]} answers.")
     except ImproperlyConfigured:
-        yield nothing_runs("PostgreSQL", "DATABASE_URL")
+        yield not_running_error("PostgreSQL", "DATABASE_URL")
         return
     except Error as refused:
         connections.close_all()
         mend = "Check DATABASE_URL, or start it with `make up`."
         yield error(f"The database does not answer: {first_line(refused)}", mend)
         return
-    yield from tables()
+    yield from check_tables()
 
 
-def tables() -> Iterator[Finding]:
+def check_tables() -> Iterator[Finding]:
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if waiting:
@@ -47,9 +47,9 @@ def tables() -> Iterator[Finding]:
         yield good("Tables are up to date.")
 
 
-def broker() -> Iterator[Finding]:
+def check_broker() -> Iterator[Finding]:
     if not settings.REDIS_URL:
-        yield nothing_runs("Redis", "REDIS_URL")
+        yield not_running_error("Redis", "REDIS_URL")
         return
     patience = {"socket_timeout": PATIENCE_SECONDS, "socket_connect_timeout": PATIENCE_SECONDS}
     try:
@@ -60,34 +60,34 @@ def broker() -> Iterator[Finding]:
         yield error(f"Redis does not answer: {first_line(refused)}", mend)
 
 
-def scheduler() -> Iterator[Finding]:
+def check_scheduler() -> Iterator[Finding]:
     """Whoever works holds the lock."""
-    held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND database = " + (
+    lock_query = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND database = " + (
         "(SELECT oid FROM pg_database WHERE datname = current_database())"
     )
     with connection.cursor() as cursor:
-        cursor.execute(held, [int(Lock.SCHEDULER)])
+        cursor.execute(lock_query, [int(Lock.SCHEDULER)])
         if cursor.fetchone():
             yield good("A scheduler is at work.")
         else:
             yield error("No scheduler is at work.", "Start `manage.py scheduler`; `make up` has one.")
 
 
-def workers() -> Iterator[Finding]:
-    found = list(living())
-    if not found:
+def check_workers() -> Iterator[Finding]:
+    living = list(living_workers())
+    if not living:
         yield warning("No worker is alive.", "Start `make up` here, or `manage.py workers` on further machines.")
         return
-    yield good(f"{len(found)} worker{'s are' if len(found) > 1 else ' is'} alive.")
-    if leaving := [each.name for each in found if each.draining]:
+    yield good(f"{len(living)} worker{'s are' if len(living) > 1 else ' is'} alive.")
+    if leaving := [each.name for each in living if each.draining]:
         yield note(f"Takes no further run: {', '.join(leaving)}.")
-    torches = {each.facts["versions"]["torch"] for each in found if "torch" in each.facts.get("versions", {})}
+    torches = {each.facts["versions"]["torch"] for each in living if "torch" in each.facts.get("versions", {})}
     if len(torches) > 1:
         mend = "Install the same everywhere: equal specs give equal numbers only with equal versions."
         yield warning(f"Workers have different versions of torch: {', '.join(sorted(torches))}.", mend)
 
 
-def nothing_runs(server: str, variable: str) -> Finding:
+def not_running_error(server: str, variable: str) -> Finding:
     return error(f"No {server} runs on {settings.HOME.path}.", f"Start Tributary with `make up`, or set {variable}.")
 
 
@@ -98,11 +98,11 @@ def first_line(refused: Exception) -> str:
 LATE = timedelta(minutes=1)
 
 
-def leases() -> Iterator[Finding]:
+def check_leases() -> Iterator[Finding]:
     """The scheduler takes them back within seconds."""
     stale = Run.objects.filter(state=RunState.RUNNING, lease_until__lt=Now() - LATE).order_by("pk")
-    if found := list(stale.values_list("pk", flat=True)[:10]):
-        runs = ", ".join(map(str, found))
+    if stale_runs := list(stale.values_list("pk", flat=True)[:10]):
+        runs = ", ".join(map(str, stale_runs))
         yield warning(
             f"Leases of running runs ran out and were not taken back: run {runs}.", "Start `manage.py scheduler`."
         )
@@ -110,11 +110,11 @@ def leases() -> Iterator[Finding]:
         yield good("Every running run has a worker.")
 
 
-def waiting() -> Iterator[Finding]:
-    asking = Study.objects.filter(memberships__waiting=True, paused=False, cancelled=False)
-    if not (wanted := set(asking.values_list("requires", flat=True))):
+def check_waiting() -> Iterator[Finding]:
+    active = Study.objects.filter(memberships__waiting=True, paused=False, cancelled=False)
+    if not (devices := set(active.values_list("requires", flat=True))):
         yield good("No run waits.")
-    elif Device.GPU in wanted and not living().exclude(device="cpu").exists():
+    elif Device.GPU in devices and not living_workers().exclude(device="cpu").exists():
         yield warning("Runs wait for a GPU, and no worker has one.", "Start a GPU worker, or launch them for the CPU.")
     else:
         yield good("Every waiting run has a worker that may take it.")

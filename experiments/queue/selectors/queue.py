@@ -12,14 +12,15 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
 from experiments.models import Device, Membership, Run, RunState, Study, User
-from experiments.queue.selectors.workers import living
+from experiments.queue.selectors.workers import living_workers
 from experiments.studies.selectors.progress import Progress, progress_of
 
 PAGE = 50
-STUDIES_SHOWN = 20
-LONG_OF_STUDY = ("blocks", "source", "description")
-STATES = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED)
+MOST_STUDIES = 20
+LONG_STUDY_FIELDS = ("blocks", "source", "description")
+QUEUE_STATES = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED)
 
+# The studies that wait, by jumping from one to the next in the index of what waits; and who has how much running.
 WAITING_AND_BUSY = """
 WITH RECURSIVE waiting AS (
     (SELECT study_id FROM experiments_membership WHERE waiting ORDER BY study_id, turn LIMIT 1)
@@ -39,7 +40,7 @@ WITH RECURSIVE waiting AS (
 # As workers will take them, were all runs equally long: see `queue.services.claim`. A person with two runs at work is
 # two places behind one who has none. What is paused, or needs a GPU that no worker has, comes last.
 # No study has more runs among the first n than its own first n, which is `deep`.
-ORDER = f"""
+QUEUE_ORDER = f"""
 {WAITING_AND_BUSY}, held AS (
     SELECT DISTINCT ON (first.run_id)
         first.run_id, first.turn, study.id AS study_id, study.owner_id, study.priority,
@@ -71,7 +72,7 @@ ORDER BY placed.place LIMIT %(limit)s OFFSET %(offset)s
 """
 
 # Over its latest rounds of this attempt, so that a change of pace shows.
-SPEEDS = """
+RUN_SPEEDS = """
 SELECT run.id, (count(*) - 1) / NULLIF(extract(epoch FROM max(latest.committed) - min(latest.committed)), 0)::float8
 FROM experiments_run AS run CROSS JOIN LATERAL (
     SELECT round.committed FROM experiments_round AS round
@@ -82,7 +83,7 @@ WHERE run.id = ANY(%s) GROUP BY run.id HAVING count(*) > 1
 
 
 @dataclass(frozen=True)
-class Wanted:
+class QueueFilters:
     """What a person looks at; nothing chosen means what runs and what waits."""
 
     study: int | None = None
@@ -115,89 +116,88 @@ class StudyInQueue:
     progress: Progress
 
 
-def queue_rows(wanted: Wanted, *, page: int = 1) -> list[QueueRow]:
+def queue_rows(filters: QueueFilters, *, page: int = 1) -> list[QueueRow]:
     """Running runs first, then queued ones in the order in which workers will take them; what ended, latest first."""
     start, end = (page - 1) * PAGE, page * PAGE
-    if wanted.state in (RunState.FAILED, RunState.CANCELLED):
-        return rows_for(places(runs_in(wanted).order_by("-pk")[start:end]))
-    running = places(runs_in(wanted).filter(state=RunState.RUNNING).order_by("started", "pk"))
-    if wanted.state == RunState.RUNNING:
-        return rows_for(running[start:end])
-    before = [] if wanted.state == RunState.QUEUED else running
+    if filters.state in (RunState.FAILED, RunState.CANCELLED):
+        return load_queue_rows(without_place(filter_queue(filters).order_by("-pk")[start:end]))
+    running = without_place(filter_queue(filters).filter(state=RunState.RUNNING).order_by("started", "pk"))
+    if filters.state == RunState.RUNNING:
+        return load_queue_rows(running[start:end])
+    before = [] if filters.state == RunState.QUEUED else running
     first = before[start:end]
-    return rows_for([*first, *waiting(wanted, PAGE - len(first), max(0, start - len(before)))])
+    return load_queue_rows([*first, *waiting_runs(filters, PAGE - len(first), max(0, start - len(before)))])
 
 
-def places(runs: QuerySet[Run]) -> list[tuple[int, int | None]]:
+def without_place(runs: QuerySet[Run]) -> list[tuple[int, int | None]]:
     return [(run, None) for run in runs.values_list("pk", flat=True)]
 
 
-def waiting(wanted: Wanted, limit: int, offset: int) -> list[tuple[int, int | None]]:
-    chosen = {"study": wanted.study, "person": wanted.person.pk if wanted.person else None}
+def waiting_runs(filters: QueueFilters, limit: int, offset: int) -> list[tuple[int, int | None]]:
+    scope = {"study": filters.study, "person": filters.person.pk if filters.person else None}
     with connection.cursor() as cursor:
-        deep = None if any(chosen.values()) else limit + offset
-        cursor.execute(ORDER, {**chosen, "devices": devices_here(), "deep": deep, "limit": limit, "offset": offset})
+        deep = None if any(scope.values()) else limit + offset
+        cursor.execute(
+            QUEUE_ORDER, {**scope, "devices": available_devices(), "deep": deep, "limit": limit, "offset": offset}
+        )
         return list(cursor.fetchall())
 
 
-def devices_here() -> list[str]:
+def available_devices() -> list[str]:
     """What studies may require and get."""
-    gpus = living().exclude(device="cpu").exists()
+    gpus = living_workers().exclude(device="cpu").exists()
     return [Device.CPU, Device.GPU] if gpus else [Device.CPU]
 
 
-def rows_for(places: Sequence[tuple[int, int | None]]) -> list[QueueRow]:
-    holders = Prefetch("studies", Study.objects.select_related("owner").defer(*LONG_OF_STUDY).order_by("pk"))
-    short = Run.objects.defer("findings", "provenance").select_related("worker").prefetch_related(holders)
-    runs = short.in_bulk([run for run, _ in places])
+def load_queue_rows(places: Sequence[tuple[int, int | None]]) -> list[QueueRow]:
+    holders = Prefetch("studies", Study.objects.select_related("owner").defer(*LONG_STUDY_FIELDS).order_by("pk"))
+    light = Run.objects.defer("findings", "provenance").select_related("worker").prefetch_related(holders)
+    runs = light.in_bulk([run for run, _ in places])
     speeds = speeds_of(run for run, each in runs.items() if each.state == RunState.RUNNING)
-    found = [(runs[run], place) for run, place in places if run in runs]
-    return [QueueRow(run, list(run.studies.all()), place, speeds.get(run.pk)) for run, place in found]
+    existing = [(runs[run], place) for run, place in places if run in runs]
+    return [QueueRow(run, list(run.studies.all()), place, speeds.get(run.pk)) for run, place in existing]
 
 
 def speeds_of(runs: Iterable[int]) -> dict[int, float]:
     """Rounds per second, of those that have committed two rounds or more since they were taken."""
     with connection.cursor() as cursor:
-        cursor.execute(SPEEDS, [list(runs)])
+        cursor.execute(RUN_SPEEDS, [list(runs)])
         return {run: speed for run, speed in cursor.fetchall() if speed is not None}
 
 
-def runs_in(wanted: Wanted) -> QuerySet[Run]:
+def filter_queue(filters: QueueFilters) -> QuerySet[Run]:
     """Every run that the choice names, in no order."""
-    return Run.objects.filter(held_by(wanted), state__in=wanted.states)
+    return Run.objects.filter(in_scope(filters), state__in=filters.states)
 
 
-def held_by(wanted: Wanted) -> Q | Exists:
-    chosen: dict[str, Any] = {"study": wanted.study, "study__owner": wanted.person}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    return Exists(Membership.objects.filter(run=OuterRef("pk"), **given)) if given else Q()
+def in_scope(filters: QueueFilters) -> Q | Exists:
+    scope: dict[str, Any] = {"study": filters.study, "study__owner": filters.person}
+    conditions = {name: value for name, value in scope.items() if value is not None}
+    return Exists(Membership.objects.filter(run=OuterRef("pk"), **conditions)) if conditions else Q()
 
 
-def queue_counts(wanted: Wanted) -> Counter[str]:
+def queue_counts(filters: QueueFilters) -> Counter[str]:
     """By state, whichever state is chosen."""
-    runs = Run.objects.filter(held_by(wanted), state__in=STATES).order_by()
+    runs = Run.objects.filter(in_scope(filters), state__in=QUEUE_STATES).order_by()
     return Counter(dict(runs.values_list("state").annotate(runs=Count("pk"))))
 
 
-def studies_in_queue(wanted: Wanted) -> QuerySet[Study]:
+def studies_in_queue(filters: QueueFilters) -> QuerySet[Study]:
     """Those that have runs at work or waiting, in the order in which they are served."""
     running = Run.objects.filter(state=RunState.RUNNING).order_by()
     at_work = Membership.objects.filter(run__in=running).order_by().values("study")
     held_back = Membership.objects.filter(waiting=True).order_by().values("study").distinct()
-    found = Study.objects.filter(Q(pk__in=at_work) | Q(pk__in=held_back), cancelled=False)
-    found = found.select_related("owner").defer(*LONG_OF_STUDY)
-    found = found.filter(owner=wanted.person) if wanted.person else found
-    found = found.filter(pk=wanted.study) if wanted.study else found
-    return found.order_by("paused", "-priority", "pk")
+    studies = Study.objects.filter(Q(pk__in=at_work) | Q(pk__in=held_back), cancelled=False)
+    studies = studies.select_related("owner").defer(*LONG_STUDY_FIELDS)
+    studies = studies.filter(owner=filters.person) if filters.person else studies
+    studies = studies.filter(pk=filters.study) if filters.study else studies
+    return studies.order_by("paused", "-priority", "pk")
 
 
-def study_rows(studies: Sequence[Study]) -> list[StudyInQueue]:
+def studies_with_progress(studies: Sequence[Study]) -> list[StudyInQueue]:
     progress = progress_of(studies)
     return [StudyInQueue(study, progress[study.pk]) for study in studies]
 
 
 def people_with_studies() -> QuerySet[User]:
     return User.objects.filter(Exists(Study.objects.filter(owner=OuterRef("pk")))).order_by("username")
-
-
-# The studies that wait, by jumping from one to the next in the index of what waits; and who has how much running.

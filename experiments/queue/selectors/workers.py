@@ -14,6 +14,8 @@ from django.db.models.functions import Now
 from experiments.models import Run, RunState, Study, Worker
 
 MINUTES = 60
+BEAT_SECONDS = 5
+ALIVE_FOR = timedelta(seconds=4 * BEAT_SECONDS)
 
 # A point a minute, the oldest first; -1 is now.
 LAST_HOUR = """
@@ -66,55 +68,49 @@ class WorkerRow:
         return "running" if self.run else "idle"
 
 
-def pulse() -> Pulse:
-    found = living().order_by().aggregate(workers=Count("pk"), speed=Sum("rounds_per_second"))
-    return Pulse(found["workers"], found["speed"] or 0.0)
+def current_pulse() -> Pulse:
+    totals = living_workers().order_by().aggregate(workers=Count("pk"), speed=Sum("rounds_per_second"))
+    return Pulse(totals["workers"], totals["speed"] or 0.0)
 
 
 def worker_rows() -> list[WorkerRow]:
     """The living first, by host and name."""
-    alive = set(living().values_list("pk", flat=True))
+    alive = set(living_workers().values_list("pk", flat=True))
     holders = Prefetch("studies", Study.objects.select_related("owner").order_by("pk"))
     at_work = Prefetch("runs", Run.objects.filter(state=RunState.RUNNING).prefetch_related(holders), to_attr="running")
     workers = list(Worker.objects.order_by("host", "name").prefetch_related(at_work))
-    hours = last_hours([each.pk for each in workers])
+    hours = last_hour_by_worker([each.pk for each in workers])
     rows = [WorkerRow(each, each.pk in alive, next(iter(each.running), None), hours[each.pk]) for each in workers]
     return sorted(rows, key=lambda row: not row.alive)
 
 
-def last_hours(workers: Sequence[int]) -> dict[int, LastHour]:
-    found: dict[int, LastHour] = defaultdict(LastHour)
+def last_hour_by_worker(workers: Sequence[int]) -> dict[int, LastHour]:
+    hours: dict[int, LastHour] = defaultdict(LastHour)
     with connection.cursor() as cursor:
         cursor.execute(LAST_HOUR, [list(workers)])
         for worker, minute, *values in cursor.fetchall():
-            for line, value in zip(found[worker].lines, values, strict=True):
+            for line, value in zip(hours[worker].lines, values, strict=True):
                 line[minute] = value
-    return found
+    return hours
 
 
-def highest(line: Iterable[float | None]) -> float:
+def highest_value(line: Iterable[float | None]) -> float:
     return max((value for value in line if value is not None), default=0.0)
 
 
-def latest(line: Sequence[float | None]) -> float | None:
+def latest_value(line: Sequence[float | None]) -> float | None:
     """Of the last two minutes, so that a worker which fell silent shows nothing."""
     return next((value for value in reversed(line[-2:]) if value is not None), None)
 
 
-BEAT_SECONDS = 5
+def living_workers() -> QuerySet[Worker]:
+    return Worker.objects.filter(heartbeat__gt=Now() - ALIVE_FOR).order_by("id")
 
 
-ALIVE = timedelta(seconds=4 * BEAT_SECONDS)
-
-
-def living() -> QuerySet[Worker]:
-    return Worker.objects.filter(heartbeat__gt=Now() - ALIVE).order_by("id")
-
-
-def living_workers() -> list[Worker]:
-    return list(living().filter(draining=False))
+def available_workers() -> list[Worker]:
+    return list(living_workers().filter(draining=False))
 
 
 def idle_workers() -> list[Worker]:
     busy = Run.objects.filter(worker=OuterRef("pk"), state=RunState.RUNNING)
-    return list(living().filter(draining=False).exclude(Exists(busy)))
+    return list(living_workers().filter(draining=False).exclude(Exists(busy)))

@@ -17,7 +17,7 @@ from experiments.results.live.notify import notify_states
 
 # Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
 # worker prefers what needs its GPU.
-STUDIES = f"""
+NEXT_STUDIES = f"""
 {WAITING_AND_BUSY}, served AS (
     SELECT study.owner_id, max(latest.id) AS attempt
     FROM (SELECT id, run_id FROM experiments_attempt ORDER BY id DESC LIMIT 100) AS latest
@@ -49,7 +49,7 @@ def run_claim(*, worker: Worker) -> Claim | None:
         return None
     with transaction.atomic():
         run = next_run(devices_for(worker))
-        return None if run is None else lease(run, worker)
+        return None if run is None else lease_run(run, worker)
 
 
 def devices_for(worker: Worker) -> list[str]:
@@ -58,15 +58,15 @@ def devices_for(worker: Worker) -> list[str]:
 
 def next_run(devices: list[str]) -> int | None:
     with connection.cursor() as cursor:
-        cursor.execute(STUDIES, {"devices": devices})
-        for (study,) in cursor.fetchall():
-            cursor.execute(NEXT_RUN, {"study": study})
-            if found := cursor.fetchone():
-                return int(found[0])
+        cursor.execute(NEXT_STUDIES, {"devices": devices})
+        for (study_id,) in cursor.fetchall():
+            cursor.execute(NEXT_RUN, {"study": study_id})
+            if row := cursor.fetchone():
+                return int(row[0])
     return None
 
 
-def lease(run_id: int, worker: Worker) -> Claim:
+def lease_run(run_id: int, worker: Worker) -> Claim:
     token = uuid4()
     Run.objects.filter(pk=run_id).update(
         state=RunState.RUNNING,
@@ -81,20 +81,20 @@ def lease(run_id: int, worker: Worker) -> Claim:
     attempt = start_attempt(run_id, worker, token)
     notify_states([run_id])
     run = Run.objects.only("spec", "engine").get(pk=run_id)
-    return Claim(run_id, token, run.spec, run.engine or run.spec["engine"], attempt.number, checkpoints(run_id))
+    return Claim(run_id, token, run.spec, run.engine or run.spec["engine"], attempt.number, checkpoint_paths(run_id))
 
 
 def start_attempt(run_id: int, worker: Worker, token: UUID) -> Attempt:
-    last = Attempt.objects.filter(run_id=run_id).aggregate(last=Max("number"))["last"] or 0
-    return Attempt.objects.create(run_id=run_id, number=last + 1, token=token, worker=worker.name, started=Now())
+    last_number = Attempt.objects.filter(run_id=run_id).aggregate(last=Max("number"))["last"] or 0
+    return Attempt.objects.create(run_id=run_id, number=last_number + 1, token=token, worker=worker.name, started=Now())
 
 
-def checkpoints(run_id: int) -> tuple[str, ...]:
-    known = Attempt.objects.filter(run_id=run_id).exclude(checkpoint="").order_by("-checkpoint_round", "-number")
-    return tuple(known.values_list("checkpoint", flat=True))
+def checkpoint_paths(run_id: int) -> tuple[str, ...]:
+    attempts = Attempt.objects.filter(run_id=run_id).exclude(checkpoint="").order_by("-checkpoint_round", "-number")
+    return tuple(attempts.values_list("checkpoint", flat=True))
 
 
-def reap() -> int:
+def runs_reap() -> int:
     """Requeues runs whose lease ran out, or fails those that have been tried too often; returns how many."""
     with transaction.atomic():
         expired = Run.objects.filter(state=RunState.RUNNING, lease_until__lt=Now())

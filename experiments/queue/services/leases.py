@@ -38,14 +38,14 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the lab wants of the worker meanwhile."""
+class Instructions:
+    """What the lab wants of the worker meanwhile: the answer to a heartbeat."""
 
     cancel: bool
     drain: bool
 
 
-EXTEND = """
+EXTEND_LEASE = """
 UPDATE experiments_run AS run SET
     rounds_done = GREATEST(run.rounds_done, %(round)s),
     lease_until = clock_timestamp() + %(lease)s * interval '1 second'
@@ -58,31 +58,31 @@ RETURNING
     extract(epoch FROM clock_timestamp())::float8
 """
 
-ROUNDS = """
+INSERT_ROUNDS = """
 INSERT INTO experiments_round (run_id, round, cohort, clients, committed)
-SELECT %s, given.round, translate(given.cohort, '[]', '{}')::int[], given.clients::jsonb, clock_timestamp()
-FROM unnest(%s::int[], %s::text[], %s::text[]) AS given(round, cohort, clients)
+SELECT %s, new_round.round, translate(new_round.cohort, '[]', '{}')::int[], new_round.clients::jsonb, clock_timestamp()
+FROM unnest(%s::int[], %s::text[], %s::text[]) AS new_round(round, cohort, clients)
 ON CONFLICT (run_id, round) DO UPDATE
 SET cohort = excluded.cohort, clients = excluded.clients
 """
 
-METRICS = """
+INSERT_METRICS = """
 INSERT INTO experiments_metric (run_id, round, name, value)
-SELECT %s, given.* FROM unnest(%s::int[], %s::text[], %s::float8[]) AS given
+SELECT %s, new_metric.* FROM unnest(%s::int[], %s::text[], %s::float8[]) AS new_metric
 ON CONFLICT (run_id, name, round) DO UPDATE SET value = excluded.value
 """
 
 
-def run_heartbeat(*, claim: Claim) -> Wishes:
-    wishes, *_ = extend(claim, rounds=0)
-    return wishes
+def run_heartbeat(*, claim: Claim) -> Instructions:
+    instructions, *_ = extend_lease(claim, rounds=0)
+    return instructions
 
 
-def rounds_record(*, claim: Claim, records: Sequence[RoundRecord]) -> Wishes:
+def rounds_record(*, claim: Claim, records: Sequence[RoundRecord]) -> Instructions:
     """Rounds that are ready together, in one transaction. A round told twice is kept once, as told last."""
     latest = {record.round: record for record in records}
     with transaction.atomic():
-        wishes, cell, studies, at = extend(claim, rounds=max(latest))
+        instructions, cell, studies, at = extend_lease(claim, rounds=max(latest))
         insert_rounds(claim.run, list(latest.values()))
         notify_rounds(
             run=claim.run,
@@ -91,24 +91,24 @@ def rounds_record(*, claim: Claim, records: Sequence[RoundRecord]) -> Wishes:
             at=at,
             rounds=[(record.round, record.metrics) for record in latest.values()],
         )
-    return wishes
+    return instructions
 
 
-def extend(claim: Claim, *, rounds: int) -> tuple[Wishes, str, list[int], float]:
+def extend_lease(claim: Claim, *, rounds: int) -> tuple[Instructions, str, list[int], float]:
     with connection.cursor() as cursor:
-        cursor.execute(EXTEND, {"round": rounds, "lease": settings.LEASE, "run": claim.run, "token": claim.token})
+        cursor.execute(EXTEND_LEASE, {"round": rounds, "lease": settings.LEASE, "run": claim.run, "token": claim.token})
         row = cursor.fetchone()
     if row is None:
         raise StaleLeaseError
     cancel, drain, cell, studies, at = row
-    return Wishes(cancel, drain), cell, studies, at
+    return Instructions(cancel, drain), cell, studies, at
 
 
 def insert_rounds(run: int, records: Sequence[RoundRecord]) -> None:
     metrics = [(each.round, name, float(value)) for each in records for name, value in each.metrics.items()]
     with connection.cursor() as cursor:
         cursor.execute(
-            ROUNDS,
+            INSERT_ROUNDS,
             [
                 run,
                 [each.round for each in records],
@@ -117,13 +117,13 @@ def insert_rounds(run: int, records: Sequence[RoundRecord]) -> None:
             ],
         )
         if metrics:
-            cursor.execute(METRICS, [run, *(list(column) for column in zip(*metrics, strict=True))])
+            cursor.execute(INSERT_METRICS, [run, *(list(column) for column in zip(*metrics, strict=True))])
 
 
 def engine_record(*, claim: Claim, engine: str) -> None:
     """The path that the first attempt chose, kept for every later one."""
     with transaction.atomic():
-        run = locked(claim)
+        run = lock_run(claim)
         if not run.engine:
             run.engine = engine
             run.save(update_fields=["engine"])
@@ -135,7 +135,7 @@ def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
     forgives earlier crashes: a run of days is given up for what it cannot get past, not for the age of its machines.
     """
     with transaction.atomic():
-        run = locked(claim)
+        run = lock_run(claim)
         furthest = Attempt.objects.filter(run=run).aggregate(Max("checkpoint_round"))["checkpoint_round__max"]
         Attempt.objects.filter(token=claim.token).update(checkpoint=path, checkpoint_round=round_number)
         if run.crashes and (furthest is None or round_number > furthest):
@@ -147,31 +147,31 @@ def run_finish(
     *, claim: Claim, provenance: Mapping[str, Any], artifact: str = "", findings: Mapping[str, Any] | None = None
 ) -> None:
     with transaction.atomic():
-        run = locked(claim)
+        run = lock_run(claim)
         run.provenance, run.findings, run.artifact = json_safe(provenance), json_safe(findings or {}), artifact
-        end(run, RunState.DONE, Outcome.DONE)
+        end_attempt(run, RunState.DONE, Outcome.DONE)
 
 
 def run_fail(*, claim: Claim, reason: str) -> None:
     """An error of the run itself: trying again would meet it again."""
     with transaction.atomic():
-        end(locked(claim), RunState.FAILED, Outcome.FAILED, reason)
+        end_attempt(lock_run(claim), RunState.FAILED, Outcome.FAILED, reason)
 
 
 def run_release(*, claim: Claim, reason: str = "Its worker was asked to leave.") -> None:
     """The run was stopped on request: cancelled if that is still wanted, otherwise back to the queue."""
     with transaction.atomic():
-        run = locked(claim)
+        run = lock_run(claim)
         if run.cancel_requested:
-            end(run, RunState.CANCELLED, Outcome.CANCELLED)
+            end_attempt(run, RunState.CANCELLED, Outcome.CANCELLED)
         else:
-            end(run, RunState.QUEUED, Outcome.RELEASED, reason)
+            end_attempt(run, RunState.QUEUED, Outcome.RELEASED, reason)
 
 
 def run_crash(*, claim: Claim, reason: str) -> None:
     """Its process died: tried again a few times, as that may be the machine's fault."""
     with transaction.atomic():
-        try_again(locked(claim), Outcome.CRASHED, reason)
+        try_again(lock_run(claim), Outcome.CRASHED, reason)
 
 
 def lose_runs(runs: QuerySet[Run], reason: str) -> int:
@@ -182,7 +182,7 @@ def lose_runs(runs: QuerySet[Run], reason: str) -> int:
     return len(lost)
 
 
-def locked(claim: Claim) -> Run:
+def lock_run(claim: Claim) -> Run:
     run = Run.objects.select_for_update().filter(pk=claim.run, lease_token=claim.token).first()
     if run is None:
         raise StaleLeaseError
@@ -191,20 +191,20 @@ def locked(claim: Claim) -> Run:
 
 def try_again(run: Run, outcome: Outcome, reason: str) -> None:
     if run.cancel_requested:
-        end(run, RunState.CANCELLED, Outcome.CANCELLED)
+        end_attempt(run, RunState.CANCELLED, Outcome.CANCELLED)
         return
     run.crashes += 1
     if run.crashes < MAX_CRASHES:
-        end(run, RunState.QUEUED, outcome, reason)
+        end_attempt(run, RunState.QUEUED, outcome, reason)
     else:
-        end(run, RunState.FAILED, outcome, f"{reason} Given up after {run.crashes} attempts.")
+        end_attempt(run, RunState.FAILED, outcome, f"{reason} Given up after {run.crashes} attempts.")
 
 
-def end(run: Run, state: RunState, outcome: Outcome, reason: str = "") -> None:
+def end_attempt(run: Run, state: RunState, outcome: Outcome, reason: str = "") -> None:
     """Ends the attempt and gives up the lease."""
-    told = plain_text(reason)
-    Attempt.objects.filter(run=run, ended=None).update(ended=Now(), outcome=outcome, reason=told)
-    run.state, run.reason = state, told if state == RunState.FAILED else ""
+    text = plain_text(reason)
+    Attempt.objects.filter(run=run, ended=None).update(ended=Now(), outcome=outcome, reason=text)
+    run.state, run.reason = state, text if state == RunState.FAILED else ""
     run.lease_token = run.lease_until = run.worker = None
     run.cancel_requested = False
     run.save()

@@ -20,29 +20,29 @@ FINISHED = (RunState.DONE, RunState.FAILED, RunState.CANCELLED)
 
 def retention_apply() -> int:
     """How many runs in this home lost their checkpoints or their log."""
-    checkpoints = prune(settings.KEEP_CHECKPOINTS, has_checkpoints, drop_checkpoints)
-    return checkpoints + prune(settings.KEEP_LOGS, has_log, drop_log)
+    checkpoints = prune_files(settings.KEEP_CHECKPOINTS, has_checkpoints, drop_checkpoints)
+    return checkpoints + prune_files(settings.KEEP_LOGS, has_log, drop_log)
 
 
-def prune(days: int, has: Callable[[int], bool], drop: Callable[[int], None]) -> int:
+def prune_files(days: int, has: Callable[[int], bool], drop: Callable[[int], None]) -> int:
     """0 days keep everything."""
     if not days:
         return 0
-    held = [run for run in runs_here() if has(run)]
-    old = Run.objects.filter(pk__in=held, state__in=FINISHED, finished__lt=Now() - timedelta(days=days))
-    return sum(drop_from(run, drop) for run in old.values_list("pk", flat=True))
+    runs = [run for run in runs_on_disk() if has(run)]
+    old = Run.objects.filter(pk__in=runs, state__in=FINISHED, finished__lt=Now() - timedelta(days=days))
+    return sum(drop_if_ended(run, drop) for run in old.values_list("pk", flat=True))
 
 
-def drop_from(run: int, drop: Callable[[int], None]) -> bool:
+def drop_if_ended(run: int, drop: Callable[[int], None]) -> bool:
     """Under the run's lock: a retry that comes at this moment waits, or keeps its checkpoint."""
     with transaction.atomic():
-        still = Run.objects.select_for_update(skip_locked=True).filter(pk=run, state__in=FINISHED).first()
-        if still:
+        ended = Run.objects.select_for_update(skip_locked=True).filter(pk=run, state__in=FINISHED).first()
+        if ended:
             drop(run)
-        return still is not None
+        return ended is not None
 
 
-def runs_here() -> Iterator[int]:
+def runs_on_disk() -> Iterator[int]:
     folder = home() / "runs"
     yield from (int(each.name) for each in folder.iterdir() if each.name.isdecimal()) if folder.is_dir() else ()
 

@@ -13,39 +13,41 @@ from experiments.access.services.rights import holders_of, may_manage, require_e
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError, GoneError
 from experiments.models import Run, RunState, Study, User
-from experiments.queue.services.wake_up import ring_after_commit
+from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states
 
-LIVE = (RunState.QUEUED, RunState.RUNNING, RunState.DONE)
+ACTIVE = (RunState.QUEUED, RunState.RUNNING)
+LIVE = (*ACTIVE, RunState.DONE)
+UNSUCCESSFUL = (RunState.FAILED, RunState.CANCELLED)
 
 
 def run_cancel(*, run: Run, actor: User) -> Run:
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
-        require_every_holder(actor, refreshed(run))
+        require_every_holder(actor, refresh_run(run))
         if not cancel_runs([run.pk]):
-            raise ConflictError(f"The run is {refreshed(run).state}: only queued and running ones can be cancelled.")
+            raise ConflictError(f"The run is {refresh_run(run).state}: only queued and running ones can be cancelled.")
         audit_record(actor=actor, action="run.cancel", subject=f"run {run.pk}")
-    return refreshed(run)
+    return refresh_run(run)
 
 
 def run_retry(*, run: Run, actor: User) -> Run:
     """Queues it again as a new attempt, from its last checkpoint."""
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
-        require_some_holder(actor, refreshed(run))
-        if run.shared and (equal := live_equal([run]).get(run.hash)) not in (None, run.pk):
+        require_some_holder(actor, refresh_run(run))
+        if run.shared and (equal := live_runs_by_hash([run]).get(run.hash)) not in (None, run.pk):
             raise ConflictError(f"Run {equal} is equal and takes its place: retry the study to hold that one.")
         if not requeue_runs([run.pk]):
-            raise ConflictError(f"The run is {refreshed(run).state}: only failed and cancelled ones can be retried.")
-        wanted_again = [study.pk for study in holders_of(run) if may_manage(actor, study)]
-        Study.objects.filter(pk__in=wanted_again).update(cancelled=False)
+            raise ConflictError(f"The run is {refresh_run(run).state}: only failed and cancelled ones can be retried.")
+        own_studies = [study.pk for study in holders_of(run) if may_manage(actor, study)]
+        Study.objects.filter(pk__in=own_studies).update(cancelled=False)
         audit_record(actor=actor, action="run.retry", subject=f"run {run.pk}")
-        ring_after_commit(new=1)
-    return refreshed(run)
+        wake_up_after_commit(new=1)
+    return refresh_run(run)
 
 
-def refreshed(run: Run) -> Run:
+def refresh_run(run: Run) -> Run:
     try:
         run.refresh_from_db()
     except Run.DoesNotExist:
@@ -53,7 +55,7 @@ def refreshed(run: Run) -> Run:
     return run
 
 
-def live_equal(runs: Iterable[Run]) -> dict[str, int]:
+def live_runs_by_hash(runs: Iterable[Run]) -> dict[str, int]:
     """The live run with the same identity, by hash."""
     hashes = [run.hash for run in runs]
     return dict(Run.objects.filter(hash__in=hashes, shared=True, state__in=LIVE).values_list("hash", "pk"))
@@ -62,7 +64,7 @@ def live_equal(runs: Iterable[Run]) -> dict[str, int]:
 def cancel_runs(runs: Sequence[int]) -> int:
     """One statement, so that a run which is claimed or released meanwhile is caught in either state."""
     queued = Q(state=RunState.QUEUED)
-    changed = Run.objects.filter(pk__in=runs, state__in=[RunState.QUEUED, RunState.RUNNING]).update(
+    changed = Run.objects.filter(pk__in=runs, state__in=ACTIVE).update(
         cancel_requested=Case(When(queued, then=Value(False)), default=Value(True)),
         finished=Case(When(queued, then=Now()), default=F("finished")),
         state=Case(When(queued, then=Value(RunState.CANCELLED.value)), default=F("state")),
@@ -72,7 +74,7 @@ def cancel_runs(runs: Sequence[int]) -> int:
 
 
 def requeue_runs(runs: Sequence[int]) -> int:
-    changed = Run.objects.filter(pk__in=runs, state__in=[RunState.FAILED, RunState.CANCELLED]).update(
+    changed = Run.objects.filter(pk__in=runs, state__in=UNSUCCESSFUL).update(
         state=RunState.QUEUED, crashes=0, reason="", cancel_requested=False, finished=None
     )
     notify_states(runs)

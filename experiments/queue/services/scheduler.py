@@ -1,4 +1,4 @@
-"""What must happen whether or not a message arrives: silent workers lose their runs, idle ones hear the bell."""
+"""What must happen whether or not a message arrives: silent workers lose their runs, idle ones are woken up."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from threading import Event
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from experiments.core.database import Lock, bound_transactions, try_session_lock
-from experiments.datasets.services.job_processes import DatasetWork
-from experiments.queue.services.claim import reap
+from experiments.core.database import Lock, set_db_timeouts, try_session_lock
+from experiments.datasets.services.job_processes import DatasetJobProcesses
+from experiments.queue.services.claim import runs_reap
 from experiments.queue.services.retention import retention_apply
-from experiments.queue.services.wake_up import ring
+from experiments.queue.services.wake_up import wake_up_idle_workers
 from experiments.queue.services.workers import samples_prune, workers_forget
 
 logger = logging.getLogger(__name__)
@@ -28,10 +28,10 @@ class Scheduler:
     def __init__(self) -> None:
         self.leads = False
         self.reap_at = self.tidy_at = self.retention_at = 0.0
-        self.data = DatasetWork()
+        self.data = DatasetJobProcesses()
 
     def run(self, stop: Event) -> None:
-        bound_transactions()
+        set_db_timeouts()
         while not stop.wait(TICK_SECONDS):
             try:
                 self.tick()
@@ -44,7 +44,7 @@ class Scheduler:
     def tick(self) -> None:
         if not self.leads and not self.take_lead():
             return
-        if time.monotonic() >= self.reap_at and (lost := reap()):
+        if time.monotonic() >= self.reap_at and (lost := runs_reap()):
             logger.warning("Took %s runs away from silent workers.", lost)
         if time.monotonic() >= self.tidy_at:
             self.tidy_at = time.monotonic() + TIDY_SECONDS
@@ -54,7 +54,7 @@ class Scheduler:
             self.retention_at = time.monotonic() + RETENTION_SECONDS
             if removed := retention_apply():
                 logger.info("Removed old checkpoints or logs of %s runs.", removed)
-        ring()
+        wake_up_idle_workers()
         self.data.tick()
 
     def take_lead(self) -> bool:

@@ -1,4 +1,4 @@
-"""The bell: a Celery message that says "there may be work". Losing one loses nothing, as the scheduler rings again."""
+"""Wakes up workers: a Celery message says "there may be work". One that is lost is made good by the scheduler."""
 
 from __future__ import annotations
 
@@ -11,61 +11,61 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from experiments.models import Device, Membership, Worker
-from experiments.queue.selectors.workers import idle_workers, living_workers
+from experiments.queue.selectors.workers import available_workers, idle_workers
 
 logger = logging.getLogger(__name__)
 TASK = "workers.queue.task.work"
 EXPIRES = 60
-IMPATIENT = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
+FAIL_FAST = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
 
 
-def ring_after_commit(new: int | None = None) -> None:
-    transaction.on_commit(lambda: ring_for(new))
+def wake_up_after_commit(new: int | None = None) -> None:
+    transaction.on_commit(lambda: wake_up_workers(new))
 
 
-def ring_for(new: int | None = None) -> int:
+def wake_up_workers(new: int | None = None) -> int:
     """Wakes at most as many workers as there are new runs; with none in sight, whoever comes next."""
     if new == 0:
         return 0
-    known = living_workers()
-    return send_bells(queues_of(wanted(known)[:new]) if known else [Device.CPU])
+    workers = available_workers()
+    return send_wake_ups(queue_names(workers_to_wake(workers)[:new]) if workers else [Device.CPU])
 
 
-def ring() -> int:
-    """Rings for idle workers while runs are queued; returns how many bells."""
-    return send_bells(queues_of(wanted(idle_workers())))
+def wake_up_idle_workers() -> int:
+    """Sends a message for each idle worker while runs are queued; returns how many."""
+    return send_wake_ups(queue_names(workers_to_wake(idle_workers())))
 
 
-def wanted(workers: Sequence[Worker]) -> list[Worker]:
+def workers_to_wake(workers: Sequence[Worker]) -> list[Worker]:
     """Those for whom something waits: GPUs first for what needs one, then CPUs, then the GPUs that are left."""
     fast = [worker for worker in workers if worker.device != "cpu"]
     slow = [worker for worker in workers if worker.device == "cpu"]
-    needed = waiting(Device.GPU, len(fast))
-    return [*fast[:needed], *[*slow, *fast[needed:]][: waiting(Device.CPU, len(workers))]]
+    needed = count_waiting(Device.GPU, len(fast))
+    return [*fast[:needed], *[*slow, *fast[needed:]][: count_waiting(Device.CPU, len(workers))]]
 
 
-def waiting(device: str, most: int) -> int:
+def count_waiting(device: str, most: int) -> int:
     members = Membership.objects.filter(
         waiting=True, study__paused=False, study__cancelled=False, study__requires=device
     )
     return members.order_by()[:most].count() if most else 0
 
 
-def queues_of(workers: Sequence[Worker]) -> list[str]:
+def queue_names(workers: Sequence[Worker]) -> list[str]:
     return [Device.CPU if worker.device == "cpu" else Device.GPU for worker in workers]
 
 
-def send_bells(queues: Sequence[str]) -> int:
+def send_wake_ups(queues: Sequence[str]) -> int:
     """How many were sent. Without a broker it gives up at once: the scheduler tries again."""
     from config.celery import app
 
     if not queues:
         return 0
     try:
-        with app.connection_for_write(transport_options={**app.conf.broker_transport_options, **IMPATIENT}) as broker:
+        with app.connection_for_write(transport_options={**app.conf.broker_transport_options, **FAIL_FAST}) as broker:
             for queue in queues:
                 app.send_task(TASK, queue=queue, connection=broker, expires=EXPIRES, retry=False, ignore_result=True)
     except (CeleryError, KombuError, RedisError, OSError) as error:
-        logger.warning("The bell did not ring, the scheduler will try again: %s", error)
+        logger.warning("No worker could be woken up, the scheduler will try again: %s", error)
         return 0
     return len(queues)

@@ -14,7 +14,7 @@ from experiments.access.services.rights import require_admin
 from experiments.models import Run, RunState, User, Worker, WorkerSample
 from experiments.queue.services.leases import lose_runs
 
-FORGOTTEN = SAMPLES_KEPT = timedelta(days=1)
+FORGET_AFTER = KEEP_SAMPLES = timedelta(days=1)
 
 
 def worker_enlist(*, name: str, host: str, device: str, threads: int, facts: Mapping[str, Any] | None = None) -> Worker:
@@ -65,8 +65,8 @@ def worker_sample(
 
 
 def samples_prune() -> int:
-    gone, _ = WorkerSample.objects.filter(at__lt=Now() - SAMPLES_KEPT).delete()
-    return gone
+    deleted, _ = WorkerSample.objects.filter(at__lt=Now() - KEEP_SAMPLES).delete()
+    return deleted
 
 
 def worker_leave(*, worker: Worker) -> None:
@@ -84,5 +84,5 @@ def worker_drain(*, worker: Worker, actor: User, draining: bool = True) -> None:
 
 def workers_forget() -> int:
     """Drops rows of workers that have been silent for a day."""
-    gone, _ = Worker.objects.filter(heartbeat__lt=Now() - FORGOTTEN).delete()
-    return gone
+    deleted, _ = Worker.objects.filter(heartbeat__lt=Now() - FORGET_AFTER).delete()
+    return deleted

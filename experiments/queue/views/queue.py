@@ -13,11 +13,10 @@ from experiments.access.services.rights import may_manage
 from experiments.core.json_values import plain_text
 from experiments.models import Device, RunState, Study, User
 from experiments.queue.selectors import queue as reads
-from experiments.queue.selectors.queue import QueueRow, Wanted
-from experiments.queue.selectors.workers import pulse
+from experiments.queue.selectors.queue import QueueFilters, QueueRow
+from experiments.queue.selectors.workers import current_pulse
 from experiments.queue.services import bulk
-from experiments.studies.views.actions import back
-from experiments.web.requests import page_or_part, person, whole_number
+from experiments.web.requests import current_user, page_or_part, redirect_back, whole_number
 from workers.errors import TributaryError
 
 RUN_ACTIONS = {
@@ -34,45 +33,47 @@ STUDY_WORDS = {
 
 
 def queue_page(request: HttpRequest) -> HttpResponse:
-    actor, wanted = person(request), wanted_in(request.GET)
+    actor, filters = current_user(request), parse_queue_filters(request.GET)
     page = max(1, whole_number(request.GET.get("page"), 1))
-    counts = reads.queue_counts(wanted)
-    total = sum(counts[state] for state in wanted.states)
-    studies = list(reads.studies_in_queue(wanted)[: reads.STUDIES_SHOWN + 1])
+    counts = reads.queue_counts(filters)
+    total = sum(counts[state] for state in filters.states)
+    studies = list(reads.studies_in_queue(filters)[: reads.MOST_STUDIES + 1])
     context = {
-        "rows": [(row, may_cancel(actor, row), may_retry(actor, row)) for row in reads.queue_rows(wanted, page=page)],
-        "studies": [(row, may_manage(actor, row.study)) for row in reads.study_rows(studies[: reads.STUDIES_SHOWN])],
-        "more_studies": len(studies) > reads.STUDIES_SHOWN,
-        "wanted": wanted,
+        "rows": [(row, may_cancel(actor, row), may_retry(actor, row)) for row in reads.queue_rows(filters, page=page)],
+        "studies": [
+            (row, may_manage(actor, row.study)) for row in reads.studies_with_progress(studies[: reads.MOST_STUDIES])
+        ],
+        "more_studies": len(studies) > reads.MOST_STUDIES,
+        "filters": filters,
         "counts": counts,
         "total": total,
         "page": page,
         "pages": max(1, -(-total // reads.PAGE)),
-        "pulse": pulse(),
-        "gpus": Device.GPU in reads.devices_here(),
-        **choices(wanted),
+        "pulse": current_pulse(),
+        "gpus": Device.GPU in reads.available_devices(),
+        **filter_context(filters),
     }
     return page_or_part(request, "pages/queue.html", "parts/queue_rows.html", context)
 
 
-def choices(wanted: Wanted) -> dict[str, Any]:
+def filter_context(filters: QueueFilters) -> dict[str, Any]:
     """What the filter offers, and the address of the present choice without its state or page."""
-    kept = {"study": wanted.study, "person": wanted.person and wanted.person.username}
+    scope = {"study": filters.study, "person": filters.person and filters.person.username}
     return {
-        "states": [state.value for state in reads.STATES],
+        "states": [state.value for state in reads.QUEUE_STATES],
         "people": reads.people_with_studies(),
-        "chosen_study": Study.objects.filter(pk=wanted.study).first() if wanted.study else None,
-        "scope": urlencode({name: value for name, value in kept.items() if value}),
+        "chosen_study": Study.objects.filter(pk=filters.study).first() if filters.study else None,
+        "scope": urlencode({name: value for name, value in scope.items() if value}),
     }
 
 
-def wanted_in(given: Any) -> Wanted:
+def parse_queue_filters(data: Any) -> QueueFilters:
     """Whatever is not known counts as not chosen."""
-    state, name = given.get("state", ""), plain_text(given.get("person", ""))
-    return Wanted(
-        study=whole_number(given.get("study"), 0) or None,
+    state, name = data.get("state", ""), plain_text(data.get("person", ""))
+    return QueueFilters(
+        study=whole_number(data.get("study"), 0) or None,
         person=User.objects.filter(username=name).first() if name else None,
-        state=state if state in reads.STATES else "",
+        state=state if state in reads.QUEUE_STATES else "",
     )
 
 
@@ -92,17 +93,17 @@ def runs_action(request: HttpRequest, action: str) -> HttpResponse:
         raise Http404
     service, words = RUN_ACTIONS[action]
     try:
-        tell(request, "run", service(runs=chosen_runs(request), actor=person(request)), words)
+        report_outcome(request, "run", service(runs=selected_runs(request), actor=current_user(request)), words)
     except TributaryError as error:
         messages.error(request, error.detail)
-    return back(request, "queue")
+    return redirect_back(request, "queue")
 
 
-def chosen_runs(request: HttpRequest) -> list[int]:
+def selected_runs(request: HttpRequest) -> list[int]:
     """The ticked ones, or all that the filter names."""
     if request.POST.get("all"):
-        return list(reads.runs_in(wanted_in(request.POST)).values_list("pk", flat=True))
-    return numbers(request, "run")
+        return list(reads.filter_queue(parse_queue_filters(request.POST)).values_list("pk", flat=True))
+    return posted_ids(request, "run")
 
 
 @require_POST
@@ -111,34 +112,37 @@ def studies_action(request: HttpRequest, action: str) -> HttpResponse:
         raise Http404
     try:
         outcome = bulk.studies_change(
-            studies=numbers(request, "id"), actor=person(request), action=action, priority=priority_in(request)
+            studies=posted_ids(request, "id"),
+            actor=current_user(request),
+            action=action,
+            priority=parse_priority(request),
         )
-        tell(request, "study", outcome, STUDY_WORDS[action])
+        report_outcome(request, "study", outcome, STUDY_WORDS[action])
     except TributaryError as error:
         messages.error(request, error.detail)
-    return back(request, "queue")
+    return redirect_back(request, "queue")
 
 
-def priority_in(request: HttpRequest) -> int | None:
+def parse_priority(request: HttpRequest) -> int | None:
     text = request.POST.get("priority", "").strip()
     digits = text.removeprefix("-")
     return int(text) if digits.isdecimal() and len(digits) < 5 else None
 
 
-def numbers(request: HttpRequest, field: str) -> list[int]:
+def posted_ids(request: HttpRequest, field: str) -> list[int]:
     return [number for text in request.POST.getlist(field) if (number := whole_number(text, 0))]
 
 
-def tell(request: HttpRequest, noun: str, outcome: bulk.Outcome, words: str) -> None:
+def report_outcome(request: HttpRequest, noun: str, outcome: bulk.BulkOutcome, words: str) -> None:
     if outcome.done:
-        messages.success(request, f"{counted(outcome.done, noun)} {words}.")
+        messages.success(request, f"{count_text(outcome.done, noun)} {words}.")
     if outcome.refused:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in outcome.refused.most_common())
-        messages.error(request, f"Not done to {counted(outcome.refused.total(), noun)}: {reasons}.")
+        messages.error(request, f"Not done to {count_text(outcome.refused.total(), noun)}: {reasons}.")
     if not outcome.done and not outcome.refused:
         messages.error(request, "Nothing was ticked: tick rows first.")
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     plural = "studies" if noun == "study" else f"{noun}s"
     return f"1 {noun}" if number == 1 else f"{number:,} {plural}"

@@ -1,0 +1,1 @@
+"""Charts and tables of one run: its clients, its costs, its findings."""

@@ -12,10 +12,10 @@ from experiments.labels.metrics import MetricLabel, metric_label
 
 PARTICIPATION = "participation"
 EVALUATED = ("accuracy", "loss")
-LINES = HUES
+MOST_LINES = HUES
 """Clients that can still be told apart as lines."""
 MOST_CLIENTS, MOST_ROUNDS = 200, 150
-LABELS = {
+CLIENT_LABELS = {
     label.name: label
     for label in (
         MetricLabel("accuracy", "Accuracy", "%", 100.0, 2, higher_is_better=True),
@@ -37,47 +37,47 @@ class ClientsInfo:
     rounds: tuple[int, ...]
     clients: tuple[int, ...]
     values: tuple[tuple[float | None, ...], ...]
-    everyone: int
+    client_total: int
     last_round: int
 
 
 def client_label(name: str) -> MetricLabel:
-    return LABELS.get(name) or metric_label(name)
+    return CLIENT_LABELS.get(name) or metric_label(name)
 
 
-def evenly(values: Sequence[int], most: int) -> list[int]:
+def evenly_spaced(values: Sequence[int], most: int) -> list[int]:
     """At most so many, at even distances, the first and the last among them."""
     if len(values) <= most:
         return list(values)
     return [values[place * (len(values) - 1) // (most - 1)] for place in range(most)]
 
 
-def drawn_rounds(name: str, last: int, every: int) -> list[int]:
+def rounds_to_draw(name: str, last: int, every: int) -> list[int]:
     """Of the rounds that tell the number: evaluations come each `every` rounds, training in all but round 0."""
     if name in EVALUATED:
-        return evenly(sorted({*range(0, last + 1, every), last}), MOST_ROUNDS)
-    return evenly(range(1, last + 1), MOST_ROUNDS)
+        return evenly_spaced(sorted({*range(0, last + 1, every), last}), MOST_ROUNDS)
+    return evenly_spaced(range(1, last + 1), MOST_ROUNDS)
 
 
 def clients_info(
-    name: str, history: Mapping[int, Mapping[int, float]], *, rounds: Sequence[int], everyone: int, last_round: int
+    name: str, history: Mapping[int, Mapping[int, float]], *, rounds: Sequence[int], client_total: int, last_round: int
 ) -> ClientsInfo:
     label = client_label(name)
-    known = [number for number in rounds if any(number in row for row in history.values())]
-    values = tuple(tuple(shown(row.get(number), label) for number in known) for row in history.values())
-    return ClientsInfo(label, tuple(known), tuple(history), values, everyone, last_round)
+    known_rounds = [number for number in rounds if any(number in row for row in history.values())]
+    values = tuple(tuple(scaled_value(row.get(number), label) for number in known_rounds) for row in history.values())
+    return ClientsInfo(label, tuple(known_rounds), tuple(history), values, client_total, last_round)
 
 
-def shown(value: float | None, label: MetricLabel) -> float | None:
+def scaled_value(value: float | None, label: MetricLabel) -> float | None:
     """Not finite is not known: neither can be drawn."""
     finite = isinstance(value, int | float) and value - value == 0
     return round(value * label.scale, 6) if finite and value is not None else None
 
 
 def clients_figure(info: ClientsInfo) -> dict[str, Any]:
-    few = len(info.clients) <= LINES and info.metric.name != PARTICIPATION
-    data = lines(info) if few else [heat_map(info)]
-    y = {"title": {"text": info.metric.axis}} if few else client_axis(info)
+    few = len(info.clients) <= MOST_LINES and info.metric.name != PARTICIPATION
+    data = client_lines(info) if few else [clients_heat_map(info)]
+    y = {"title": {"text": info.metric.axis}} if few else clients_axis(info)
     return {
         "data": data if info.rounds else [],
         "layout": {
@@ -88,25 +88,25 @@ def clients_figure(info: ClientsInfo) -> dict[str, Any]:
     }
 
 
-def lines(info: ClientsInfo) -> list[dict[str, Any]]:
+def client_lines(info: ClientsInfo) -> list[dict[str, Any]]:
     return [
         {
             "type": "scatter",
             "mode": "lines+markers" if len(info.rounds) <= 40 else "lines",
-            "name": told(client),
-            "legendgroup": told(client),
+            "name": client_title(client),
+            "legendgroup": client_title(client),
             "x": [number for number, value in zip(info.rounds, row, strict=True) if value is not None],
             "y": [value for value in row if value is not None],
             "line": {"dash": "dash" if client == SHARED_CLIENT else "solid", "width": 2},
             "marker": {"size": 5},
-            "hovertemplate": f"{told(client)}: %{{y:.{info.metric.digits}f}}<extra></extra>",
+            "hovertemplate": f"{client_title(client)}: %{{y:.{info.metric.digits}f}}<extra></extra>",
             "meta": {"hue": place % HUES},
         }
         for place, (client, row) in enumerate(zip(info.clients, info.values, strict=True))
     ]
 
 
-def heat_map(info: ClientsInfo) -> dict[str, Any]:
+def clients_heat_map(info: ClientsInfo) -> dict[str, Any]:
     digits = "" if info.metric.name == PARTICIPATION else f": %{{z:.{info.metric.digits}f}}"
     values = [value for row in info.values for value in row if value is not None]
     return {
@@ -122,18 +122,18 @@ def heat_map(info: ClientsInfo) -> dict[str, Any]:
     }
 
 
-def client_axis(info: ClientsInfo) -> dict[str, Any]:
+def clients_axis(info: ClientsInfo) -> dict[str, Any]:
     return {
         "title": {"text": "Client"},
         "type": "category",
         "tickmode": "array",
-        "tickvals": [client_name(client) for client in evenly(info.clients, 10)],
+        "tickvals": [client_name(client) for client in evenly_spaced(info.clients, 10)],
         "showgrid": False,
         "autorange": "reversed",
     }
 
 
-def told(client: int) -> str:
+def client_title(client: int) -> str:
     return "shared client" if client == SHARED_CLIENT else f"client {client}"
 
 
@@ -165,8 +165,8 @@ def clients_description(info: ClientsInfo) -> str:
 
 def clients_notes(info: ClientsInfo) -> str:
     notes = []
-    if info.everyone > len(info.clients):
-        notes.append(f"{len(info.clients):,} of {info.everyone:,} clients drawn, at even distances")
+    if info.client_total > len(info.clients):
+        notes.append(f"{len(info.clients):,} of {info.client_total:,} clients drawn, at even distances")
     if info.rounds and info.last_round + 1 > MOST_ROUNDS:
         notes.append(f"{len(info.rounds):,} rounds drawn, at even distances")
     return " · ".join(notes)

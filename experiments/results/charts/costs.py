@@ -24,7 +24,7 @@ class CostKind:
     stacked: bool = False
 
 
-KINDS: dict[str, CostKind] = {
+COST_KINDS: dict[str, CostKind] = {
     "traffic": CostKind("Traffic, cumulated", "MB", ("bytes_up", "bytes_down", "bytes_peer"), 1e-6),
     "time": CostKind(
         "Time by phase, cumulated", "s", ("seconds_train", "seconds_aggregate", "seconds_evaluate"), stacked=True
@@ -42,17 +42,17 @@ class CostsInfo:
 
 def costs_info(kind: CostKind, cumulated: Mapping[str, Points]) -> CostsInfo:
     """What never cost anything, such as traffic between clients in most strategies, has no line."""
-    told = {name: cumulated[name] for name in kind.names if name in cumulated and cumulated[name][-1][1]}
+    costs = {name: cumulated[name] for name in kind.names if name in cumulated and cumulated[name][-1][1]}
     return CostsInfo(
         kind,
         tuple(
-            (metric_label(name).text, tuple((number, total * kind.scale) for number, total in thinned(points)))
-            for name, points in told.items()
+            (metric_label(name).text, tuple((number, total * kind.scale) for number, total in thin_out(points)))
+            for name, points in costs.items()
         ),
     )
 
 
-def thinned(points: Points) -> Points:
+def thin_out(points: Points) -> Points:
     """Cumulated values lose nothing but detail; the last one stays."""
     step = -(-len(points) // MOST_POINTS)
     return [point for place, point in enumerate(points) if (len(points) - 1 - place) % step == 0]

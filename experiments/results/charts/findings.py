@@ -13,7 +13,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_LISTED = 50, 16, 40
 
 
 @dataclass(frozen=True)
-class Table:
+class FindingsTable:
     """`left_out` says how many rows or columns are not shown."""
 
     title: str
@@ -23,76 +23,85 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Findings:
+class StrategyFindings:
     """Of one strategy."""
 
     title: str
     facts: tuple[Fact, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[FindingsTable, ...]
 
 
-def findings_info(findings: Mapping[str, Any]) -> list[Findings]:
+def findings_info(findings: Mapping[str, Any]) -> list[StrategyFindings]:
     """The confusion matrix has a chart of its own."""
     return [
-        section(name, told if isinstance(told, Mapping) else {name: told})
-        for name, told in findings.items()
-        if name != CONFUSION and told not in (None, {}, [])
+        strategy_findings(name, value if isinstance(value, Mapping) else {name: value})
+        for name, value in findings.items()
+        if name != CONFUSION and value not in (None, {}, [])
     ]
 
 
-def section(title: str, told: Mapping[str, Any]) -> Findings:
-    made = {name: table(name, value) for name, value in told.items()}
-    facts = tuple(Fact(words(name), text(value)) for name, value in told.items() if made[name] is None)
-    return Findings(title, facts, tuple(each for each in made.values() if each))
+def strategy_findings(title: str, values: Mapping[str, Any]) -> StrategyFindings:
+    tables = {name: findings_table(name, value) for name, value in values.items()}
+    facts = tuple(
+        Fact(finding_title(name), finding_text(value)) for name, value in values.items() if tables[name] is None
+    )
+    return StrategyFindings(title, facts, tuple(each for each in tables.values() if each))
 
 
-def table(name: str, value: Any) -> Table | None:
+def findings_table(name: str, value: Any) -> FindingsTable | None:
     """None for what is said in one line."""
     if isinstance(value, Mapping) and value and all(isinstance(each, Mapping) for each in value.values()):
-        return of_records(name, list(value.values()), list(value))
+        return records_table(name, list(value.values()), list(value))
     if isinstance(value, Mapping) and value:
-        return cut(name, ("", "Value"), [(str(key), text(each)) for key, each in value.items()])
+        return truncated_table(name, ("", "Value"), [(str(key), finding_text(each)) for key, each in value.items()])
     if is_list(value) and value and all(isinstance(each, Mapping) for each in value):
-        return of_records(name, value, list(range(len(value))))
+        return records_table(name, value, list(range(len(value))))
     if is_list(value) and value and all(is_list(each) for each in value):
-        return of_lists(name, value)
+        return lists_table(name, value)
     return None
 
 
-def of_records(name: str, records: Sequence[Mapping[str, Any]], keys: Sequence[Any]) -> Table:
+def records_table(name: str, records: Sequence[Mapping[str, Any]], keys: Sequence[Any]) -> FindingsTable:
     columns = list(dict.fromkeys(column for record in records for column in record))
     rows = [
-        (str(key), *(text(record.get(column)) for column in columns)) for key, record in zip(keys, records, strict=True)
+        (str(key), *(finding_text(record.get(column)) for column in columns))
+        for key, record in zip(keys, records, strict=True)
     ]
-    return cut(name, ("", *map(words, columns)), rows)
+    return truncated_table(name, ("", *map(finding_title, columns)), rows)
 
 
-def of_lists(name: str, lists: Sequence[Sequence[Any]]) -> Table:
+def lists_table(name: str, lists: Sequence[Sequence[Any]]) -> FindingsTable:
     """A matrix keeps its columns; lists of different lengths, such as groups of clients, are listed."""
     if len({len(each) for each in lists}) == 1 and len(lists) > 1 and len(lists[0]) > 1:
         columns = ("", *map(str, range(len(lists[0]))))
-        return cut(name, columns, [(str(place), *map(text, each)) for place, each in enumerate(lists)])
-    return cut(name, ("", "Members"), [(str(place), text(each)) for place, each in enumerate(lists)])
+        return truncated_table(
+            name, columns, [(str(place), *map(finding_text, each)) for place, each in enumerate(lists)]
+        )
+    return truncated_table(
+        name, ("", "Members"), [(str(place), finding_text(each)) for place, each in enumerate(lists)]
+    )
 
 
-def cut(name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    shown = tuple(tuple(row[:MOST_COLUMNS]) for row in rows[:MOST_ROWS])
+def truncated_table(name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> FindingsTable:
+    visible_rows = tuple(tuple(row[:MOST_COLUMNS]) for row in rows[:MOST_ROWS])
     parts = [
         f"{len(rows) - MOST_ROWS:,} more rows" if len(rows) > MOST_ROWS else "",
         f"{len(columns) - MOST_COLUMNS:,} more columns" if len(columns) > MOST_COLUMNS else "",
     ]
-    return Table(words(name), tuple(columns[:MOST_COLUMNS]), shown, " and ".join(filter(None, parts)))
+    return FindingsTable(
+        finding_title(name), tuple(columns[:MOST_COLUMNS]), visible_rows, " and ".join(filter(None, parts))
+    )
 
 
 def is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def words(name: str) -> str:
+def finding_title(name: str) -> str:
     return str(name).replace("_", " ").replace(".", " ").capitalize()
 
 
-def text(value: Any) -> str:
+def finding_text(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -100,14 +109,14 @@ def text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {text(each)}" for key, each in value.items())
+        return ", ".join(f"{key} {finding_text(each)}" for key, each in value.items())
     if is_list(value):
-        listed = ", ".join(text(each) for each in value[:MOST_LISTED])
+        listed = ", ".join(finding_text(each) for each in value[:MOST_LISTED])
         return f"{listed} and {len(value) - MOST_LISTED:,} more" if len(value) > MOST_LISTED else listed or "none"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-TOLD_ELSEWHERE = ("engine", "packages", "device", "device_name", "cpu", "seconds")
+SHOWN_ELSEWHERE = ("engine", "packages", "device", "device_name", "cpu", "seconds")
 
 
 def provenance_facts(provenance: Mapping[str, Any]) -> list[Fact]:
@@ -116,11 +125,13 @@ def provenance_facts(provenance: Mapping[str, Any]) -> list[Fact]:
         return []
     device, name = provenance.get("device", ""), provenance.get("device_name", "")
     seconds = provenance.get("seconds")
-    known = [
+    device_facts = [
         Fact("Device", f"{device}: {name}" if name else str(device)),
         Fact("Computing time", f"{seconds:,.1f} s" if isinstance(seconds, int | float) else "–"),
     ]
-    rest = [Fact(words(key), text(value)) for key, value in provenance.items() if key not in TOLD_ELSEWHERE]
+    rest = [
+        Fact(finding_title(key), finding_text(value)) for key, value in provenance.items() if key not in SHOWN_ELSEWHERE
+    ]
     packages = provenance.get("packages") or {}
     versions = [Fact("Versions", ", ".join(f"{name} {version}" for name, version in packages.items()))]
-    return [*known, *rest, *(versions if packages else [])]
+    return [*device_facts, *rest, *(versions if packages else [])]

@@ -6,8 +6,8 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from experiments.api.schemas import refusals
-from experiments.results.live.events import Scope, parse_cursor
+from experiments.api.schemas import error_responses
+from experiments.results.live.events import EventScope, parse_cursor
 from experiments.results.live.stream import event_stream
 
 router = Router(tags=["lab"])
@@ -26,18 +26,18 @@ class EventFilter(Schema):
 
 @router.get(
     "/events",
-    response={200: None, **refusals()},
+    response={200: None, **error_responses()},
     summary="Server-sent events",
     operation_id="lab_events",
     openapi_extra={"responses": {200: {"description": "The stream", "content": STREAM}}},
 )
-def events(request: HttpRequest, wanted: Query[EventFilter]) -> StreamingHttpResponse:
+def events(request: HttpRequest, query: Query[EventFilter]) -> StreamingHttpResponse:
     """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
 
     `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once.
     """
-    cursor = parse_cursor(request.headers.get("Last-Event-ID", "") or wanted.after)
-    stream = event_stream(Scope(wanted.study, wanted.run), cursor)
+    cursor = parse_cursor(request.headers.get("Last-Event-ID", "") or query.after)
+    stream = event_stream(EventScope(query.study, query.run), cursor)
     # no-transform and X-Accel-Buffering keep proxies from holding events back.
     headers = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(stream, content_type="text/event-stream", headers=headers)

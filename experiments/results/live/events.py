@@ -13,10 +13,10 @@ from django.db import connection
 from django.db.models import Max, Q, QuerySet
 
 from experiments.models import Membership, Round, Run, RunState
-from experiments.results.live.notify import headline
+from experiments.results.live.notify import headline_metrics
 
 WINDOW_SECONDS = 15.0
-PATTERN = re.compile(r"(\d{1,15}):((?:\d{1,18}\.\d{1,9})(?:,\d{1,18}\.\d{1,9})*)?")
+CURSOR_PATTERN = re.compile(r"(\d{1,15}):((?:\d{1,18}\.\d{1,9})(?:,\d{1,18}\.\d{1,9})*)?")
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,20 @@ class Cursor:
 
 def parse_cursor(text: str) -> Cursor | None:
     """None where a reader is new, or sends what is not a cursor."""
-    found = PATTERN.fullmatch(text)
-    if found is None:
+    match = CURSOR_PATTERN.fullmatch(text)
+    if match is None:
         return None
-    pairs = (pair.split(".") for pair in (found[2] or "").split(",") if pair)
-    return Cursor(int(found[1]) / 1000, {int(run): int(number) for run, number in pairs})
+    pairs = (pair.split(".") for pair in (match[2] or "").split(",") if pair)
+    return Cursor(int(match[1]) / 1000, {int(run): int(number) for run, number in pairs})
 
 
 class Reader:
     """What one reader was told. Each round is told once, however often it is committed or notified."""
 
-    def __init__(self, start: Cursor) -> None:
-        self.at = start.at
-        self.told = dict(start.marks)
-        self.moved = dict.fromkeys(start.marks, start.at)
+    def __init__(self, cursor: Cursor) -> None:
+        self.at = cursor.at
+        self.last_rounds = dict(cursor.marks)
+        self.moved_at = dict.fromkeys(cursor.marks, cursor.at)
 
     def is_news(self, event: Mapping[str, Any]) -> bool:
         """Takes note of the event; False for a round that the reader has."""
@@ -51,30 +51,30 @@ class Reader:
         if event["event"] != "metric":
             return True
         run, number = event["run"], event["round"]
-        if number <= self.told.get(run, -1):
+        if number <= self.last_rounds.get(run, -1):
             return False
-        self.told[run], self.moved[run] = number, self.at
+        self.last_rounds[run], self.moved_at[run] = number, self.at
         return True
 
     @property
     def cursor(self) -> Cursor:
         since = self.at - WINDOW_SECONDS
-        self.moved = {run: moment for run, moment in self.moved.items() if moment >= since}
-        return Cursor(self.at, {run: self.told[run] for run in self.moved})
+        self.moved_at = {run: moment for run, moment in self.moved_at.items() if moment >= since}
+        return Cursor(self.at, {run: self.last_rounds[run] for run in self.moved_at})
 
 
 MOST_ROUNDS = 5_000
 
-METRICS = """
+METRICS_OF_ROUNDS = """
 SELECT metric.run_id, metric.round, metric.name, metric.value
-FROM unnest(%s::bigint[], %s::int[]) AS wanted(run, round)
-JOIN experiments_metric AS metric ON metric.run_id = wanted.run AND metric.round = wanted.round
+FROM unnest(%s::bigint[], %s::int[]) AS missed(run, round)
+JOIN experiments_metric AS metric ON metric.run_id = missed.run AND metric.round = missed.round
 WHERE strpos(metric.name, '.') = 0
 """
 
 
 @dataclass(frozen=True)
-class Scope:
+class EventScope:
     """One study, one run, or everything."""
 
     study: int | None = None
@@ -92,27 +92,27 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Opening:
+class StreamStart:
     """Where a stream starts: events to send first, and the cursor before them."""
 
-    start: Cursor
+    cursor: Cursor
     events: Sequence[dict[str, Any]]
     complete: bool = True
 
 
-def opening(scope: Scope, cursor: Cursor | None) -> Opening:
+def stream_start(scope: EventScope, cursor: Cursor | None) -> StreamStart:
     if cursor is None:
-        return Opening(present(scope), [])
+        return StreamStart(current_cursor(scope), [])
     rounds = missed_rounds(scope, cursor)
     if len(rounds) > MOST_ROUNDS:
-        return Opening(present(scope), [], complete=False)
-    return Opening(cursor, [*metric_events(rounds), *state_events(scope, cursor)])
+        return StreamStart(current_cursor(scope), [], complete=False)
+    return StreamStart(cursor, [*metric_events(rounds), *state_events(scope, cursor)])
 
 
-def present(scope: Scope) -> Cursor:
+def current_cursor(scope: EventScope) -> Cursor:
     """The position of a reader who has everything that is committed now."""
     now = database_time()
-    recent = Round.objects.filter(run__in=scope.runs, committed__gt=earlier(now))
+    recent = Round.objects.filter(run__in=scope.runs, committed__gt=window_start(now))
     marks = recent.values_list("run_id").annotate(last=Max("round")).order_by("run_id")
     return Cursor(now.timestamp(), dict(marks))
 
@@ -120,21 +120,21 @@ def present(scope: Scope) -> Cursor:
 def database_time() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
-        found: datetime = cursor.fetchone()[0]
-        return found
+        now: datetime = cursor.fetchone()[0]
+        return now
 
 
-def earlier(moment: datetime) -> datetime:
+def window_start(moment: datetime) -> datetime:
     return moment - timedelta(seconds=WINDOW_SECONDS)
 
 
-def missed_rounds(scope: Scope, cursor: Cursor) -> list[tuple[int, int, datetime]]:
-    since = earlier(datetime.fromtimestamp(cursor.at, UTC))
+def missed_rounds(scope: EventScope, cursor: Cursor) -> list[tuple[int, int, datetime]]:
+    since = window_start(datetime.fromtimestamp(cursor.at, UTC))
     new = Q(committed__gt=since) & ~Q(run_id__in=list(cursor.marks))
     for run, number in cursor.marks.items():
         new |= Q(run_id=run, round__gt=number)
-    found = Round.objects.filter(new, run__in=scope.runs).order_by("committed", "round")
-    return list(found.values_list("run_id", "round", "committed")[: MOST_ROUNDS + 1])
+    rounds = Round.objects.filter(new, run__in=scope.runs).order_by("committed", "round")
+    return list(rounds.values_list("run_id", "round", "committed")[: MOST_ROUNDS + 1])
 
 
 def metric_events(rounds: Sequence[tuple[int, int, datetime]]) -> list[dict[str, Any]]:
@@ -149,7 +149,7 @@ def metric_events(rounds: Sequence[tuple[int, int, datetime]]) -> list[dict[str,
             "studies": studies[run],
             "cell": cells[run],
             "round": number,
-            "metrics": headline(metrics[run, number]),
+            "metrics": headline_metrics(metrics[run, number]),
         }
         for run, number, committed in rounds
     ]
@@ -158,7 +158,7 @@ def metric_events(rounds: Sequence[tuple[int, int, datetime]]) -> list[dict[str,
 def metrics_of(rounds: Sequence[tuple[int, int, datetime]]) -> dict[tuple[int, int], dict[str, float]]:
     values: dict[tuple[int, int], dict[str, float]] = defaultdict(dict)
     with connection.cursor() as cursor:
-        cursor.execute(METRICS, [[run for run, _, _ in rounds], [number for _, number, _ in rounds]])
+        cursor.execute(METRICS_OF_ROUNDS, [[run for run, _, _ in rounds], [number for _, number, _ in rounds]])
         for run, number, name, value in cursor.fetchall():
             values[run, number][name] = value
     return values
@@ -171,9 +171,9 @@ def studies_of(runs: set[int]) -> dict[int, list[int]]:
     return studies
 
 
-def state_events(scope: Scope, cursor: Cursor) -> list[dict[str, Any]]:
+def state_events(scope: EventScope, cursor: Cursor) -> list[dict[str, Any]]:
     """The states of runs that may have changed: telling one twice does no harm."""
-    since = earlier(datetime.fromtimestamp(cursor.at, UTC))
+    since = window_start(datetime.fromtimestamp(cursor.at, UTC))
     changed = Q(state=RunState.RUNNING) | Q(finished__gt=since) | Q(pk__in=list(cursor.marks))
     runs = list(scope.runs.filter(changed).order_by("pk")[:MOST_ROUNDS])
     studies = studies_of({run.pk for run in runs})

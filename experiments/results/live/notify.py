@@ -15,7 +15,7 @@ CHANNEL = "tributary"
 # PostgreSQL refuses payloads of 8,000 bytes, so per-class and per-method metrics (named with a dot) are left to reads.
 NOTIFY = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload"
 
-STATES = """
+NOTIFY_STATES = """
 SELECT pg_notify(%s, json_build_object(
     'event', 'state', 'at', extract(epoch FROM clock_timestamp()), 'run', id, 'cell', cell, 'state', state,
     'rounds_done', rounds_done, 'rounds_total', rounds_total, 'cancelling', cancel_requested,
@@ -24,7 +24,7 @@ SELECT pg_notify(%s, json_build_object(
 """
 
 
-def headline(metrics: Mapping[str, float]) -> dict[str, float | str]:
+def headline_metrics(metrics: Mapping[str, float]) -> dict[str, float | str]:
     return {name: json_number(value) for name, value in metrics.items() if "." not in name}
 
 
@@ -38,7 +38,7 @@ def notify_rounds(*, run: int, cell: str, studies: Sequence[int], at: float, rou
                 "studies": studies,
                 "cell": cell,
                 "round": round_number,
-                "metrics": headline(metrics),
+                "metrics": headline_metrics(metrics),
             }
         )
         for round_number, metrics in rounds
@@ -50,7 +50,7 @@ def notify_rounds(*, run: int, cell: str, studies: Sequence[int], at: float, rou
 def notify_states(runs: Iterable[int]) -> None:
     """Tells each run's state as it is in this transaction now."""
     with connection.cursor() as cursor:
-        cursor.execute(STATES, [CHANNEL, list(runs)])
+        cursor.execute(NOTIFY_STATES, [CHANNEL, list(runs)])
 
 
 def notify_study(study: int, change: str) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from experiments.results.live.events import Cursor, Opening, Reader, Scope, opening
+from experiments.results.live.events import Cursor, EventScope, Reader, StreamStart, stream_start
 from experiments.results.live.listener import listener
 
 BEAT_SECONDS = 15.0
 RETRY_MILLISECONDS = 1_000
 
 
-async def event_stream(scope: Scope, cursor: Cursor | None) -> AsyncIterator[str]:
+async def event_stream(scope: EventScope, cursor: Cursor | None) -> AsyncIterator[str]:
     """Listens first and reads what was missed second, so that nothing falls between; repeats are left out."""
     try:
         subscriber = await listener.subscribe(scope.covers)
@@ -25,13 +25,13 @@ async def event_stream(scope: Scope, cursor: Cursor | None) -> AsyncIterator[str
         yield f"retry: {RETRY_MILLISECONDS}\n\n"
         return
     try:
-        first = await sync_to_async(read_and_close)(scope, cursor)
-        reader = Reader(first.start)
+        first = await sync_to_async(read_start_and_close)(scope, cursor)
+        reader = Reader(first.cursor)
         greeting = {"event": "hello" if first.complete else "refetch"}
-        yield f"retry: {RETRY_MILLISECONDS}\n\n" + message(greeting, reader)
+        yield f"retry: {RETRY_MILLISECONDS}\n\n" + event_message(greeting, reader)
         for event in first.events:
             if reader.is_news(event):
-                yield message(event, reader)
+                yield event_message(event, reader)
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):
@@ -42,18 +42,18 @@ async def event_stream(scope: Scope, cursor: Cursor | None) -> AsyncIterator[str
             if event_or_end is None:
                 return
             if reader.is_news(event_or_end):
-                yield message(event_or_end, reader)
+                yield event_message(event_or_end, reader)
     finally:
         listener.unsubscribe(subscriber)
 
 
-def read_and_close(scope: Scope, cursor: Cursor | None) -> Opening:
+def read_start_and_close(scope: EventScope, cursor: Cursor | None) -> StreamStart:
     """Also closes the connection that the log-in check opened in this request's thread."""
     try:
-        return opening(scope, cursor)
+        return stream_start(scope, cursor)
     finally:
         connection.close()
 
 
-def message(event: dict[str, Any], reader: Reader) -> str:
+def event_message(event: dict[str, Any], reader: Reader) -> str:
     return f"event: {event['event']}\nid: {reader.cursor}\ndata: {json.dumps(event)}\n\n"

@@ -30,18 +30,18 @@ class Cost:
 def run_costs(*, run: int) -> list[Cost]:
     """In the order of `COSTS`; what was never told is left out."""
     values = Metric.objects.filter(run_id=run, name__in=COSTS)
-    found = {
+    costs = {
         row["name"]: Cost(row["name"], row["total"], row["rounds"])
         for row in values.values("name").annotate(total=Sum("value"), rounds=Count("round")).order_by()
     }
-    return [found[name] for name in COSTS if name in found]
+    return [costs[name] for name in COSTS if name in costs]
 
 
-def cumulated(*, run: int, names: tuple[str, ...]) -> dict[str, list[tuple[int, float]]]:
+def cumulated_costs(*, run: int, names: tuple[str, ...]) -> dict[str, list[tuple[int, float]]]:
     """Round and sum up to it, by metric."""
     so_far = Window(Sum("value"), partition_by=[F("name")], order_by=F("round").asc())
     values = Metric.objects.filter(run_id=run, name__in=names).annotate(so_far=so_far)
-    found: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
+    sums: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
     for name, number, total in values.order_by("name", "round").values_list("name", "round", "so_far"):
-        found[name].append((number, total))
-    return {name: points for name, points in found.items() if points}
+        sums[name].append((number, total))
+    return {name: points for name, points in sums.items() if points}

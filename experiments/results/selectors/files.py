@@ -21,10 +21,10 @@ class RunFile:
 
 
 def run_files(run: Run) -> list[RunFile]:
-    told = {MODEL: "The final model's parameters", LOG: "Everything that the run said"}
-    found = [(name, path) for name, path in paths_of(run).items() if path.is_file()]
+    descriptions = {MODEL: "The final model's parameters", LOG: "Everything that the run said"}
+    existing = [(name, path) for name, path in paths_of(run).items() if path.is_file()]
     spec = RunFile(SPEC, "The spec: run it again with python -m workers.engine", len(spec_yaml(run.spec).encode()))
-    return [spec, *(RunFile(name, told[name], path.stat().st_size) for name, path in found)]
+    return [spec, *(RunFile(name, descriptions[name], path.stat().st_size) for name, path in existing)]
 
 
 def paths_of(run: Run) -> dict[str, Path]:

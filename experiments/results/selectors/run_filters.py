@@ -21,52 +21,54 @@ from experiments.models import Membership, Run, RunState
 from workers.errors import Problem, SpecError
 from workers.spec import RunSpec
 
-Filters = Mapping[str, Sequence[str]]
-LARGEST = 2**63 - 1
+RunFilters = Mapping[str, Sequence[str]]
+LARGEST_ID = 2**63 - 1
 
 
-def run_filters(given: Iterable[tuple[str, Sequence[Any]]], *, besides: Iterable[str] = ()) -> dict[str, list[str]]:
+def parse_run_filters(
+    query: Iterable[tuple[str, Sequence[Any]]], *, besides: Iterable[str] = ()
+) -> dict[str, list[str]]:
     """The filters in a query (`request.GET.lists()`) without what else it says, or a `SpecError` with every mistake."""
     others = set(besides)
-    filters = {name: [str(each) for each in values] for name, values in given if name not in others}
-    if problems := tuple(problems_in(filters)):
+    filters = {name: [str(each) for each in values] for name, values in query if name not in others}
+    if problems := tuple(filter_problems(filters)):
         raise SpecError(problems, "The runs cannot be filtered like that.")
     return filters
 
 
-def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
+def filter_runs(runs: QuerySet[Run], filters: RunFilters) -> QuerySet[Run]:
     """Each run once, whatever holds it."""
     for name, values in filters.items():
-        runs = runs.filter(OWN[name](values) if name in OWN else field_is(name, values))
+        runs = runs.filter(FACT_FILTERS[name](values) if name in FACT_FILTERS else spec_field_is(name, values))
     return runs
 
 
-def problems_in(filters: Filters) -> Iterator[Problem]:
-    known = known_paths()
+def filter_problems(filters: RunFilters) -> Iterator[Problem]:
+    paths = spec_paths()
     for name, values in filters.items():
-        if name not in OWN and name not in known:
+        if name not in FACT_FILTERS and name not in paths:
             yield Problem(name, "There is no such field: name one by its path, such as strategy or strategy.mu.")
-        elif name in NUMBERS and not all(is_id(each) for each in values):
-            yield Problem(name, f"Expected a whole number up to {LARGEST}.")
+        elif name in ID_FILTERS and not all(is_id(each) for each in values):
+            yield Problem(name, f"Expected a whole number up to {LARGEST_ID}.")
         elif name == "state" and not set(values) <= set(RunState.values):
             yield Problem(name, f"Choose one of {', '.join(RunState.values)}.")
 
 
 def is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST
+    return text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_ID
 
 
 @cache
-def known_paths() -> frozenset[str]:
+def spec_paths() -> frozenset[str]:
     """Every path that a spec of some component may have, a component's name standing at its own path."""
-    return frozenset(paths_in(RunSpec, ""))
+    return frozenset(model_paths(RunSpec, ""))
 
 
-def paths_in(model: type[BaseModel], prefix: str) -> Iterator[str]:
+def model_paths(model: type[BaseModel], prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
         yield prefix.removesuffix(".") if name == "name" and prefix else prefix + name
         for inner in models_in(field.annotation):
-            yield from paths_in(inner, f"{prefix}{name}.")
+            yield from model_paths(inner, f"{prefix}{name}.")
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -76,22 +78,24 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from models_in(part)
 
 
-def field_is(path: str, values: Sequence[str]) -> Q:
+def spec_field_is(path: str, values: Sequence[str]) -> Q:
     """A component's path means its name, as in tables."""
     keys = path.split(".")
-    places = [value_at(keys), value_at([*keys, "name"])]
-    meant = [Value(reading, JSONField()) for text in values for reading in readings(text)]
-    return reduce(or_, (Q(KeyTransformExact(place, reading)) for place in places for reading in meant), Q(pk__in=[]))
+    places = [spec_value(keys), spec_value([*keys, "name"])]
+    candidates = [Value(reading, JSONField()) for text in values for reading in possible_values(text)]
+    return reduce(
+        or_, (Q(KeyTransformExact(place, reading)) for place in places for reading in candidates), Q(pk__in=[])
+    )
 
 
-def value_at(keys: Sequence[str]) -> Any:
-    found: Any = "spec"
+def spec_value(keys: Sequence[str]) -> Any:
+    value: Any = "spec"
     for key in keys:
-        found = KeyTransform(key, found)
-    return found
+        value = KeyTransform(key, value)
+    return value
 
 
-def readings(text: str) -> list[Any]:
+def possible_values(text: str) -> list[Any]:
     """What a person may mean by it: `0.1` the number or the word, `null` nothing, `fedavg` just that."""
     word = plain_text(text)
     try:
@@ -100,17 +104,17 @@ def readings(text: str) -> list[Any]:
         return [word]
 
 
-def held_by(condition: Q) -> Q:
+def has_membership(condition: Q) -> Q:
     return Q(Exists(Membership.objects.filter(condition, run=OuterRef("pk"))))
 
 
 def has_tag(values: Sequence[str]) -> Q:
-    return held_by(Q(study__tags__overlap=[plain_text(each) for each in values]))
+    return has_membership(Q(study__tags__overlap=[plain_text(each) for each in values]))
 
 
-NUMBERS = {"study", "run", "seed"}
-OWN: dict[str, Callable[[Sequence[str]], Q]] = {
-    "study": lambda values: held_by(Q(study__in=[int(each) for each in values])),
+ID_FILTERS = {"study", "run", "seed"}
+FACT_FILTERS: dict[str, Callable[[Sequence[str]], Q]] = {
+    "study": lambda values: has_membership(Q(study__in=[int(each) for each in values])),
     "run": lambda values: Q(pk__in=[int(each) for each in values]),
     "seed": lambda values: Q(seed__in=[int(each) for each in values]),
     "state": lambda values: Q(state__in=list(values)),

@@ -30,7 +30,7 @@ def study_runs(*, study: int, state: str = "", page: int = 1) -> list[Membership
     return list(members[(page - 1) * PAGE : page * PAGE])
 
 
-def failures(*, study: int) -> list[FailureGroup]:
+def failure_groups(*, study: int) -> list[FailureGroup]:
     """Failed runs by the first line of their reason, the commonest first."""
     failed = Run.objects.filter(memberships__study=study, state=RunState.FAILED).order_by()
     groups: dict[str, FailureGroup] = {}
@@ -41,9 +41,9 @@ def failures(*, study: int) -> list[FailureGroup]:
     return sorted(groups.values(), key=lambda group: (-group.runs, group.reason))
 
 
-MOST = 10_000
+MOST_SPECS = 10_000
 """So many are kept, some 100 MB; then it begins anew."""
-known: dict[int, RunSpecification] = {}
+known_specs: dict[int, RunSpecification] = {}
 
 
 class RunSpecification:
@@ -57,18 +57,18 @@ class RunSpecification:
 
 def specs_of(runs: Iterable[int]) -> dict[int, RunSpecification]:
     """By run; those that are not there any more are missing."""
-    found = {run: known[run] for run in runs if run in known}
-    missing = [run for run in runs if run not in found]
-    fresh = dict(Run.objects.filter(pk__in=missing).values_list("pk", "spec")) if missing else {}
-    made = {run: RunSpecification(spec) for run, spec in fresh.items()}
-    if len(known) + len(made) > MOST:
-        known.clear()
-    known.update(made)
-    return found | made
+    specs = {run: known_specs[run] for run in runs if run in known_specs}
+    missing = [run for run in runs if run not in specs]
+    rows = dict(Run.objects.filter(pk__in=missing).values_list("pk", "spec")) if missing else {}
+    new_specs = {run: RunSpecification(spec) for run, spec in rows.items()}
+    if len(known_specs) + len(new_specs) > MOST_SPECS:
+        known_specs.clear()
+    known_specs.update(new_specs)
+    return specs | new_specs
 
 
-UNKNOWN = "No reason was recorded."
+UNKNOWN_REASON = "No reason was recorded."
 
 
 def first_line(reason: str) -> str:
-    return reason.strip().split("\n")[0].strip() or UNKNOWN
+    return reason.strip().split("\n")[0].strip() or UNKNOWN_REASON

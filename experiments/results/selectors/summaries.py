@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import F
 
 from experiments.labels.metrics import metric_label
 from experiments.models import Metric, Run, RunState
+from experiments.statistics.over_seeds import Seed, merge_seeds
 from workers.spec import flatten, varying_paths
 
 Group = tuple[Any, ...]
 
 
+class MeasuredRun(NamedTuple):
+    run: int
+    cell: str
+    seed: int
+    round: int
+    value: float
+
+
 @dataclass(frozen=True)
 class GroupStatistics:
-    """`std` has ddof 1 and is None below two runs; `lost` runs are not finite; `best` is the best mean at its round."""
+    """`std` has ddof 1, None below two seeds; `lost` runs are not finite; `best` is the best mean at its round."""
 
     group: dict[str, Any]
     round: int
@@ -46,10 +53,10 @@ def study_summary(
     specs = dict(members.values_list("pk", "spec"))
     paths = list(dict.fromkeys(by)) or varying_paths(specs.values())
     groups = {run: group_of(spec, paths) for run, spec in specs.items()}
-    found = values_of(list(specs), metric, rounds)
+    values = run_values(list(specs), metric, rounds)
     higher = metric_label(metric).higher_is_better
-    wanted: list[int | None] = [*sorted(set(rounds))] or [None]
-    tables = [rows_at(found, groups, paths, each) for each in wanted]
+    at_rounds: list[int | None] = [*sorted(set(rounds))] or [None]
+    tables = [rows_at(values, groups, paths, each) for each in at_rounds]
     return Summary(paths, [row for table in tables for row in with_best(table, higher=higher)])
 
 
@@ -60,37 +67,41 @@ def group_of(spec: Mapping[str, Any], paths: Sequence[str]) -> Group:
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
-def values_of(runs: Sequence[int], metric: str, rounds: Sequence[int]) -> list[tuple[int, int, float]]:
+def run_values(runs: Sequence[int], metric: str, rounds: Sequence[int]) -> list[MeasuredRun]:
     values = Metric.objects.filter(run_id__in=runs, name=metric)
     if rounds:
         values = values.filter(round__in=list(rounds))
     else:
         values = values.filter(run__state=RunState.DONE, round=F("run__rounds_done"))
-    return list(values.values_list("run_id", "round", "value"))
+    return [MeasuredRun(*row) for row in values.values_list("run_id", "run__cell", "run__seed", "round", "value")]
 
 
 def rows_at(
-    found: Iterable[tuple[int, int, float]], groups: Mapping[int, Group], paths: Sequence[str], wanted: int | None
+    values: Iterable[MeasuredRun], groups: Mapping[int, Group], paths: Sequence[str], round_number: int | None
 ) -> list[GroupStatistics]:
-    """One row per group that has values, in the order of the grid; `wanted` None takes every round as the last one."""
-    values: dict[Group, list[tuple[int, float]]] = {group: [] for group in groups.values()}
-    for run, number, value in found:
-        if wanted is None or number == wanted:
-            values[groups[run]].append((number, value))
-    return [statistics_of(dict(zip(paths, group, strict=True)), each) for group, each in values.items() if each]
+    """One row per group that has values, in the order of the grid; without a round, every round counts as the last."""
+    by_group: dict[Group, list[MeasuredRun]] = {group: [] for group in groups.values()}
+    for each in values:
+        if round_number is None or each.round == round_number:
+            by_group[groups[each.run]].append(each)
+    return [group_statistics(dict(zip(paths, group, strict=True)), each) for group, each in by_group.items() if each]
 
 
-def statistics_of(group: dict[str, Any], values: Sequence[tuple[int, float]]) -> GroupStatistics:
-    finite = [value for _, value in values if math.isfinite(value)]
+def group_statistics(group: dict[str, Any], values: Sequence[MeasuredRun]) -> GroupStatistics:
+    """A group may hold several cells; what it averages over are the seeds of each."""
+    seeds: dict[Seed, list[float | None]] = {}
+    for each in values:
+        seeds.setdefault((each.cell, each.seed), []).append(each.value)
+    sample = merge_seeds(seeds)
     return GroupStatistics(
         group=group,
-        round=max(number for number, _ in values),
-        mean=statistics.fmean(finite) if finite else None,
-        std=statistics.stdev(finite) if len(finite) > 1 else None,
-        low=min(finite, default=None),
-        high=max(finite, default=None),
-        n=len(finite),
-        lost=len(values) - len(finite),
+        round=max(each.round for each in values),
+        mean=sample.mean,
+        std=sample.std,
+        low=sample.low,
+        high=sample.high,
+        n=sample.n,
+        lost=sample.lost,
     )
 
 

@@ -19,60 +19,61 @@ from experiments.charts.curves import (
     curves_legend,
     curves_notes,
 )
-from experiments.charts.smoothing import SMOOTHINGS, Drawing, drawing_notes, redrawn
-from experiments.charts.styles import Style, styles
+from experiments.charts.smoothing import SMOOTHINGS, LineOptions, apply_line_options, line_option_notes
+from experiments.charts.styles import LineStyle, line_styles
 from experiments.labels.specs import class_names
 from experiments.models import Run
 from experiments.results.charts import clients as client_charts
 from experiments.results.charts import costs as cost_charts
 from experiments.results.charts.findings import CONFUSION
 from experiments.results.selectors.clients import client_cohorts, client_history, clients_of
-from experiments.results.selectors.costs import cumulated
-from experiments.statistics.over_seeds import SeedStatistics, run_curve
+from experiments.results.selectors.costs import cumulated_costs
+from experiments.statistics.curves import curve_statistics
+from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.selectors.cells import Cell
 
-DRAWN = 24
+MOST_CELLS = 24
 
 
-def band_in(request: HttpRequest) -> Band:
-    asked = request.GET.get("band", "std")
-    return next((band for band in BANDS if band == asked), "std")
+def requested_band(request: HttpRequest) -> Band:
+    name = request.GET.get("band", "std")
+    return next((band for band in BANDS if band == name), "std")
 
 
-def metric_in(request: HttpRequest) -> str:
+def requested_metric(request: HttpRequest) -> str:
     return request.GET.get("metric") or "accuracy"
 
 
-def drawing_in(request: HttpRequest) -> Drawing:
+def requested_line_options(request: HttpRequest) -> LineOptions:
     """Axes and smoothing from the address; what is not offered counts as not asked for."""
     weight = request.GET.get("smooth", "")
-    return Drawing(
+    return LineOptions(
         log_x=request.GET.get("x") == "log",
         log_y=request.GET.get("y") == "log",
         smoothing=float(weight) if weight in SMOOTHINGS else 0.0,
     )
 
 
-def drawn(cells: Sequence[Cell], chosen: Sequence[str] = ()) -> list[Cell]:
+def cells_to_draw(cells: Sequence[Cell], keys: Sequence[str] = ()) -> list[Cell]:
     """As many cells as eyes can tell apart: those chosen, or the first of the grid."""
-    wanted = [cell for cell in cells if cell.key in chosen] if chosen else list(cells)
-    return wanted[:DRAWN]
+    selected = [cell for cell in cells if cell.key in keys] if keys else list(cells)
+    return selected[:MOST_CELLS]
 
 
 def curves_answer(
     points: Sequence[SeedStatistics],
-    styles: Mapping[str, Style],
+    styles: Mapping[str, LineStyle],
     *,
     metric: str,
     band: Band,
     cells: int,
-    drawing: Drawing | None = None,
+    options: LineOptions | None = None,
 ) -> JsonResponse:
     info = curves_info(points, styles, metric, band)
-    figure, how = curves_figure(info), drawing or Drawing()
-    notes = [curves_notes(info, len(styles), cells), drawing_notes(figure, how)]
+    figure, options = curves_figure(info), options or LineOptions()
+    notes = [curves_notes(info, len(styles), cells), line_option_notes(figure, options)]
     answer: dict[str, Any] = {
-        **redrawn(figure, how),
+        **apply_line_options(figure, options),
         "title": info.metric.text,
         "description": curves_description(info),
         "legend": curves_legend(info, styles),
@@ -82,16 +83,16 @@ def curves_answer(
 
 
 def run_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    found = get_object_or_404(Run, pk=pk)
-    metric = metric_in(request)
-    points, looks = run_curve(run=pk, metric=metric), styles({found.cell: found.spec})
-    drawing = replace(drawing_in(request), points=True)
-    return curves_answer(points, looks, metric=metric, band="none", cells=1, drawing=drawing)
+    run = get_object_or_404(Run, pk=pk)
+    metric = requested_metric(request)
+    points, styles = curve_statistics(cells={run.cell: [pk]}, metric=metric), line_styles({run.cell: run.spec})
+    options = replace(requested_line_options(request), points=True)
+    return curves_answer(points, styles, metric=metric, band="none", cells=1, options=options)
 
 
-def clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    info = drawn_clients(get_object_or_404(Run, pk=pk), request.GET.get("number") or "accuracy")
-    return answer(
+def run_clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
+    info = run_clients_info(get_object_or_404(Run, pk=pk), request.GET.get("number") or "accuracy")
+    return figure_answer(
         client_charts.clients_figure(info),
         title=info.metric.text,
         description=client_charts.clients_description(info),
@@ -100,22 +101,24 @@ def clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
     )
 
 
-def drawn_clients(run: Run, name: str) -> client_charts.ClientsInfo:
+def run_clients_info(run: Run, name: str) -> client_charts.ClientsInfo:
     everyone = clients_of(run=run.pk)
-    clients = client_charts.evenly(everyone, client_charts.MOST_CLIENTS)
-    rounds = client_charts.drawn_rounds(name, run.rounds_done, run.spec["evaluation"]["every"])
+    clients = client_charts.evenly_spaced(everyone, client_charts.MOST_CLIENTS)
+    rounds = client_charts.rounds_to_draw(name, run.rounds_done, run.spec["evaluation"]["every"])
     if name == client_charts.PARTICIPATION:
         history = client_cohorts(run=run.pk, rounds=rounds, clients=clients)
     else:
         history = client_history(run=run.pk, name=name, rounds=rounds, clients=clients)
-    return client_charts.clients_info(name, history, rounds=rounds, everyone=len(everyone), last_round=run.rounds_done)
+    return client_charts.clients_info(
+        name, history, rounds=rounds, client_total=len(everyone), last_round=run.rounds_done
+    )
 
 
-def costs_figure(request: HttpRequest, pk: int) -> JsonResponse:
+def run_costs_figure(request: HttpRequest, pk: int) -> JsonResponse:
     get_object_or_404(Run, pk=pk)
-    kind = cost_charts.KINDS.get(request.GET.get("kind", ""), cost_charts.KINDS["traffic"])
-    info = cost_charts.costs_info(kind, cumulated(run=pk, names=kind.names))
-    return answer(
+    kind = cost_charts.COST_KINDS.get(request.GET.get("kind", ""), cost_charts.COST_KINDS["traffic"])
+    info = cost_charts.costs_info(kind, cumulated_costs(run=pk, names=kind.names))
+    return figure_answer(
         cost_charts.costs_figure(info),
         title=kind.title,
         description=cost_charts.costs_description(info),
@@ -123,15 +126,17 @@ def costs_figure(request: HttpRequest, pk: int) -> JsonResponse:
     )
 
 
-def confusion_figure_of(request: HttpRequest, pk: int) -> JsonResponse:
-    found = get_object_or_404(Run, pk=pk)
-    matrix = found.findings.get(CONFUSION)
+def run_confusion_figure(request: HttpRequest, pk: int) -> JsonResponse:
+    run = get_object_or_404(Run, pk=pk)
+    matrix = run.findings.get(CONFUSION)
     if not matrix:
         raise Http404
-    info = confusion_info(matrix, class_names(found.spec, len(matrix)))
-    return answer(confusion_figure(info), title="Confusion matrix", description=confusion_description(info))
+    info = confusion_info(matrix, class_names(run.spec, len(matrix)))
+    return figure_answer(confusion_figure(info), title="Confusion matrix", description=confusion_description(info))
 
 
-def answer(figure: dict[str, Any], *, title: str, description: str, legend: Any = (), notes: str = "") -> JsonResponse:
-    told = {"title": title, "description": description, "legend": list(legend), "notes": notes}
-    return JsonResponse({**figure, **told})
+def figure_answer(
+    figure: dict[str, Any], *, title: str, description: str, legend: Any = (), notes: str = ""
+) -> JsonResponse:
+    texts = {"title": title, "description": description, "legend": list(legend), "notes": notes}
+    return JsonResponse({**figure, **texts})

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from experiments.labels.axes import COMPONENTS, value_text
+from experiments.labels.axes import COMPONENT_KINDS, value_text
 from experiments.labels.specs import in_spec_order
 from experiments.models import Run, Study
-from experiments.studies.editor.fields import plain_fields, title
-from experiments.studies.editor.misfits import put, read
+from experiments.studies.editor.fields import field_title, plain_fields
+from experiments.studies.editor.misfits import read_path, with_value
 from experiments.studies.editor.source import yaml_from_study
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
@@ -34,13 +34,13 @@ class Start:
 
 
 def empty_start() -> Start:
-    study = first_study()
+    study = default_study()
     return Start(study, yaml_from_study(study))
 
 
 def start_from_study(study: Study) -> Start:
     blocks = in_spec_order(study.blocks)
-    found = {
+    definition = {
         "name": f"{study.name} again"[:NAME_LENGTH],
         "description": study.description,
         "tags": study.tags,
@@ -49,22 +49,27 @@ def start_from_study(study: Study) -> Start:
         **({"requires": study.requires} if study.requires != "cpu" else {}),
     }
     return Start(
-        found, study.source or yaml_from_study(found), study, study.name, f"/studies/{study.pk}", {"from": study.pk}
+        definition,
+        study.source or yaml_from_study(definition),
+        study,
+        study.name,
+        f"/studies/{study.pk}",
+        {"from": study.pk},
     )
 
 
 def start_from_run(run: Run) -> Start:
     parent = run.studies.order_by("pk").first()
-    found = {
+    definition = {
         "name": f"Like run {run.pk}",
         "description": "",
         "tags": parent.tags if parent else [],
-        "blocks": [block_of(run.spec)],
+        "blocks": [block_from_spec(run.spec)],
     }
-    return Start(found, yaml_from_study(found), parent, f"run {run.pk}", f"/runs/{run.pk}", {"run": run.pk})
+    return Start(definition, yaml_from_study(definition), parent, f"run {run.pk}", f"/runs/{run.pk}", {"run": run.pk})
 
 
-def block_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+def block_from_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """A run's spec as a person would write it: without what is so by default."""
     try:
         parsed = parse_run(spec)
@@ -72,13 +77,13 @@ def block_of(spec: Mapping[str, Any]) -> dict[str, Any]:
         block = {key: value for key, value in spec.items() if value is not None and key != "seed"}
     else:
         block = parsed.model_dump(mode="json", exclude_defaults=True, exclude={"seed", "engine"})
-        for path in COMPONENTS:
-            block = put(block, path, {"name": read(spec, f"{path}.name"), **(read(block, path) or {})})
+        for path in COMPONENT_KINDS:
+            block = with_value(block, path, {"name": read_path(spec, f"{path}.name"), **(read_path(block, path) or {})})
     ordered: dict[str, Any] = in_spec_order({**block, "seeds": [spec["seed"]]})
     return ordered
 
 
-def first_study() -> dict[str, Any]:
+def default_study() -> dict[str, Any]:
     """The first data set that is there, and the first model that takes it."""
     catalog = load_catalog()
     ready = [each for each in catalog.datasets.values() if each.available(each.Params(name=each.name)) is None]
@@ -98,7 +103,7 @@ def first_study() -> dict[str, Any]:
     return {"name": "", "description": "", "tags": [], "blocks": [block]}
 
 
-OPTIONS = {"priority": 0, "requires": "cpu", "reuse": True, "shuffle": False}
+OPTION_DEFAULTS = {"priority": 0, "requires": "cpu", "reuse": True, "shuffle": False}
 DEFAULT_COMPONENTS = {"partition": {"name": "iid"}, "local.optimizer": {"name": "sgd"}}
 
 
@@ -112,11 +117,11 @@ class Change:
     after: tuple[str, ...]
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+def study_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     blocks = list(block_changes(blocks_of(before), blocks_of(after)))
     options = [
-        Change(key, title(key), (value_text(old),), (value_text(new),))
-        for key, default in OPTIONS.items()
+        Change(key, field_title(key), (value_text(old),), (value_text(new),))
+        for key, default in OPTION_DEFAULTS.items()
         if (old := before.get(key, default)) != (new := after.get(key, default))
     ]
     return [*blocks, *options]
@@ -128,58 +133,59 @@ def blocks_of(study: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def block_changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Change]:
-    many = max(len(before), len(after)) > 1
+    numbered = max(len(before), len(after)) > 1
     for index in range(max(len(before), len(after))):
         if index >= len(after):
             yield Change(f"blocks.{index}", f"Block {index + 1}", ("removed",), ())
         elif index >= len(before):
             yield Change(f"blocks.{index}", f"Block {index + 1}", (), ("added",))
         else:
-            yield from field_changes(before[index], after[index], index, many)
+            yield from field_changes(before[index], after[index], index, numbered)
 
 
-def field_changes(before: Mapping[str, Any], after: Mapping[str, Any], index: int, many: bool) -> Iterator[Change]:
-    old, new = dict(fields_of(before)), dict(fields_of(after))
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any], index: int, numbered: bool) -> Iterator[Change]:
+    old, new = dict(block_fields(before)), dict(block_fields(after))
     for path in dict.fromkeys([*old, *new]):
-        was, becomes = old.get(path, defaults().get(path, [])), new.get(path, defaults().get(path, []))
-        gone, come = only_in(was, becomes), only_in(becomes, was)
-        if gone or come:
-            name = f"Block {index + 1}: {title(path)}" if many else title(path)
-            yield Change(f"blocks.{index}.{path}", name, gone, come)
+        default = field_defaults().get(path, [])
+        old_values, new_values = old.get(path, default), new.get(path, default)
+        removed, added = values_only_in(old_values, new_values), values_only_in(new_values, old_values)
+        if removed or added:
+            name = f"Block {index + 1}: {field_title(path)}" if numbered else field_title(path)
+            yield Change(f"blocks.{index}.{path}", name, removed, added)
 
 
 @cache
-def defaults() -> dict[str, list[Any]]:
+def field_defaults() -> dict[str, list[Any]]:
     """What a field that is not given stands for."""
     plain = {field["path"]: [field["default"]] for field in plain_fields()}
     return {**plain, **{path: [value] for path, value in DEFAULT_COMPONENTS.items()}, "seeds": [0]}
 
 
-def only_in(values: list[Any], others: list[Any]) -> tuple[str, ...]:
+def values_only_in(values: list[Any], others: list[Any]) -> tuple[str, ...]:
     """Numbers count by their value: 1 and 1.0 are the same run."""
-    known = {compared(each) for each in others}
-    return tuple(worded(each) for each in values if compared(each) not in known)
+    keys = {comparison_key(each) for each in others}
+    return tuple(value_words(each) for each in values if comparison_key(each) not in keys)
 
 
-def compared(value: Any) -> str:
+def comparison_key(value: Any) -> str:
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     return json.dumps(whole, sort_keys=True)
 
 
-def fields_of(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
+def block_fields(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
     """Each field with its values; a component with its parameters is one value."""
     for key, value in block.items():
         path = f"{prefix}{key}"
         if path == "seeds" and type(value) is int:
             yield path, list(range(value))
-        elif isinstance(value, Mapping) and path not in COMPONENTS:
-            yield from fields_of(value, f"{path}.")
+        elif isinstance(value, Mapping) and path not in COMPONENT_KINDS:
+            yield from block_fields(value, f"{path}.")
         else:
             yield ("seeds" if path == "seed" else path), value if isinstance(value, list) else [value]
 
 
-def worded(value: Any) -> str:
+def value_words(value: Any) -> str:
     if isinstance(value, Mapping):
-        parameters = [f"{key.replace('_', ' ')} {worded(each)}" for key, each in value.items() if key != "name"]
+        parameters = [f"{key.replace('_', ' ')} {value_words(each)}" for key, each in value.items() if key != "name"]
         return " · ".join([str(value.get("name", "?")), *parameters])
-    return ", ".join(map(worded, value)) if isinstance(value, list) else value_text(value)
+    return ", ".join(map(value_words, value)) if isinstance(value, list) else value_text(value)

@@ -10,9 +10,9 @@ from django.conf import settings
 
 from experiments.labels.axes import axis_title, axis_values
 from experiments.models import User
-from experiments.studies.editor.clone import Change, differences
-from experiments.studies.editor.misfits import Misfits, misfits, notes
-from experiments.studies.editor.source import line_at, lines_of, rewritten, study_from_yaml, yaml_from_study
+from experiments.studies.editor.clone import Change, study_changes
+from experiments.studies.editor.misfits import Misfits, block_misfits, block_notes
+from experiments.studies.editor.source import line_of_path, path_lines, rewrite_yaml, study_from_yaml, yaml_from_study
 from experiments.studies.services.definition import StudyDefinition, definition_plan, parse_definition
 from experiments.studies.services.launch import Plan, live_runs
 from workers.errors import TributaryError
@@ -33,7 +33,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Wish:
+class DraftRequest:
     """What the page asks: the study as data or as `text`; `written` is the text that the form started from."""
 
     study: Mapping[str, Any] | None = None
@@ -43,47 +43,47 @@ class Wish:
     calibrate: bool = False
 
 
-def draft(owner: User, wish: Wish) -> Draft:
+def check_draft(owner: User, request: DraftRequest) -> Draft:
     """Errors are part of the answer, because a draft is allowed to be wrong, or nameless."""
-    found, plan, errors = dict(wish.study or {}), None, []
+    study, plan, errors = dict(request.study or {}), None, []
     try:
-        found = study_from_yaml(wish.text) if wish.text is not None else found
-        definition = parse_definition({"name": "", **found})
-        plan = definition_plan(owner=owner, definition=definition, calibrate=wish.calibrate)
+        study = study_from_yaml(request.text) if request.text is not None else study
+        definition = parse_definition({"name": "", **study})
+        plan = definition_plan(owner=owner, definition=definition, calibrate=request.calibrate)
         errors = [asdict(problem) for problem in plan.missing]
     except TributaryError as error:
-        errors = listed(error)
-    blocks = found["blocks"] if isinstance(found.get("blocks"), list) else []
-    text = text_of(wish, found)
+        errors = error_list(error)
+    blocks = study["blocks"] if isinstance(study.get("blocks"), list) else []
+    text = draft_text(request, study)
     return Draft(
-        study=found,
+        study=study,
         yaml=text,
         plan=plan,
-        errors=with_lines(errors, text),
-        runs=[size(block) for block in blocks],
-        misfits=[misfits(block) for block in blocks],
-        notes=[notes(block) for block in blocks],
-        changes=differences(wish.like, found) if wish.like is not None else [],
+        errors=add_lines(errors, text),
+        runs=[block_size(block) for block in blocks],
+        misfits=[block_misfits(block) for block in blocks],
+        notes=[block_notes(block) for block in blocks],
+        changes=study_changes(request.like, study) if request.like is not None else [],
     )
 
 
-def text_of(wish: Wish, study: Mapping[str, Any]) -> str:
-    if wish.text is not None:
-        return wish.text
-    return rewritten(wish.written, study) if wish.written else yaml_from_study(study)
+def draft_text(request: DraftRequest, study: Mapping[str, Any]) -> str:
+    if request.text is not None:
+        return request.text
+    return rewrite_yaml(request.written, study) if request.written else yaml_from_study(study)
 
 
-def listed(error: TributaryError) -> list[dict[str, Any]]:
+def error_list(error: TributaryError) -> list[dict[str, Any]]:
     return [asdict(problem) for problem in error.errors] or [{"path": "", "message": error.detail}]
 
 
-def with_lines(errors: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+def add_lines(errors: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
     """Each with the line of the YAML at which it stands, if it stands anywhere."""
-    lines = lines_of(text) if errors else {}
-    return [{**each, "line": line_at(lines, each["path"])} for each in errors]
+    lines = path_lines(text) if errors else {}
+    return [{**each, "line": line_of_path(lines, each["path"])} for each in errors]
 
 
-def size(block: Any) -> int | None:
+def block_size(block: Any) -> int | None:
     """How many runs one block has; None where that cannot be said yet."""
     return None if any(block_problems(block, "")) else count_runs(block)
 
@@ -92,7 +92,7 @@ PAGE = 50
 
 
 @dataclass(frozen=True)
-class Row:
+class PreviewRow:
     """One planned run; `run` and `state` where it exists already."""
 
     number: int
@@ -105,7 +105,7 @@ class Row:
 @dataclass(frozen=True)
 class Preview:
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PreviewRow, ...]
     total: int
     page: int
     pages: int
@@ -119,27 +119,27 @@ class Preview:
         return min(self.page * PAGE, self.total)
 
 
-def preview(definition: StudyDefinition, page: int) -> Preview:
+def preview_runs(definition: StudyDefinition, page: int) -> Preview:
     runs = expand(definition.blocks, limit=settings.MAX_RUNS).runs
     pages = -(-len(runs) // PAGE)
     page = max(1, min(page, pages))
-    chosen = runs[(page - 1) * PAGE : page * PAGE]
-    axes = varying(runs)
-    existing = existing_runs(chosen) if definition.reuse else {}
+    page_runs = runs[(page - 1) * PAGE : page * PAGE]
+    axes = varying_axes(runs)
+    existing = existing_runs(page_runs) if definition.reuse else {}
     rows = [
-        Row(
+        PreviewRow(
             number=(page - 1) * PAGE + place,
             values=tuple(words[run.cell].removeprefix(f"{axis_title(axis)} ") for axis, words in axes.items()),
             seed=run.spec.seed,
             run=existing.get(run.hash, (None, ""))[0],
             state=existing.get(run.hash, (None, "new"))[1],
         )
-        for place, run in enumerate(chosen, start=1)
+        for place, run in enumerate(page_runs, start=1)
     ]
     return Preview(tuple(map(axis_title, axes)), tuple(rows), len(runs), page, pages)
 
 
-def varying(runs: Sequence[PlannedRun]) -> dict[str, dict[str, str]]:
+def varying_axes(runs: Sequence[PlannedRun]) -> dict[str, dict[str, str]]:
     """Each axis with its value in words for every cell; seeds of a cell have the same."""
     return axis_values({run.cell: run.spec.model_dump(mode="json") for run in runs})
 

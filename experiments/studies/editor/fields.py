@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from experiments.labels.axes import COMPONENTS
-from workers.catalog import describe, load_catalog
+from experiments.labels.axes import COMPONENT_KINDS
+from workers.catalog import describe_component, load_catalog
 from workers.catalog.component import Dataset
 from workers.spec import RunSpec
 
-TITLES = {
+FIELD_TITLES = {
     "dataset": "Data set",
     "local.optimizer": "Optimizer",
     "local.epochs": "Local epochs",
@@ -29,38 +29,43 @@ BOUNDS = {
     "maximum": "at most {:,.10g}",
     "exclusiveMaximum": "below {:g}",
 }
-KINDS = {"integer": "integer", "number": "number", "boolean": "boolean", "array": "list", "null": "reserved"}
-ALWAYS_SHOWN = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size")
+FIELD_KINDS = {"integer": "integer", "number": "number", "boolean": "boolean", "array": "list", "null": "reserved"}
+MAIN_FIELDS = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size")
 
 
 def editor_fields() -> list[dict[str, Any]]:
     """Components first, then the numbers that every study sets, then the rest as RunSpec orders them."""
-    return [*(component_field(path) for path in COMPONENTS), *plain_fields()]
+    return [*(component_field(path) for path in COMPONENT_KINDS), *plain_fields()]
 
 
 @cache
 def plain_fields() -> list[dict[str, Any]]:
     schema = RunSpec.model_json_schema()
-    plain = [field for field in leaves(schema, schema, "") if field["kind"] != "reserved"]
-    shown = sorted((each for each in plain if each["main"]), key=lambda each: ALWAYS_SHOWN.index(each["path"]))
-    return [*shown, *(each for each in plain if not each["main"])]
+    plain = [field for field in schema_fields(schema, schema, "") if field["kind"] != "reserved"]
+    main = sorted((each for each in plain if each["main"]), key=lambda each: MAIN_FIELDS.index(each["path"]))
+    return [*main, *(each for each in plain if not each["main"])]
 
 
 def component_field(path: str) -> dict[str, Any]:
     """The hint is asked for each time: a data set may have come meanwhile."""
-    of = COMPONENTS[path]
-    options = [{**option(each), "hint": hint(each)} for each in load_catalog().components[of].values()]
-    return {"path": path, "title": title(path), "kind": "component", "of": of, "main": True, "options": options}
+    kind = COMPONENT_KINDS[path]
+    options = [
+        {**component_option(each), "hint": component_hint(each)} for each in load_catalog().components[kind].values()
+    ]
+    return {"path": path, "title": field_title(path), "kind": "component", "of": kind, "main": True, "options": options}
 
 
 @cache
-def option(component: Any) -> dict[str, Any]:
-    described = describe(component)
-    properties = described.pop("schema")["properties"]
-    return {**described, "parameters": [leaf(properties[name], {}, name) for name in properties if name != "name"]}
+def component_option(component: Any) -> dict[str, Any]:
+    description = describe_component(component)
+    properties = description.pop("schema")["properties"]
+    return {
+        **description,
+        "parameters": [schema_field(properties[name], {}, name) for name in properties if name != "name"],
+    }
 
 
-def hint(component: Any) -> str:
+def component_hint(component: Any) -> str:
     if not isinstance(component, Dataset):
         return ""
     defaults = component.Params(name=component.name)
@@ -69,35 +74,35 @@ def hint(component: Any) -> str:
     return missing or f"{facts.train:,} train · {facts.test:,} test · {facts.classes} classes"
 
 
-def leaves(schema: dict[str, Any], root: dict[str, Any], prefix: str) -> Iterator[dict[str, Any]]:
+def schema_fields(schema: dict[str, Any], root: dict[str, Any], prefix: str) -> Iterator[dict[str, Any]]:
     for name, inner in schema["properties"].items():
         path = f"{prefix}{name}"
-        if path in COMPONENTS or path == "seed":
+        if path in COMPONENT_KINDS or path == "seed":
             continue
-        target = resolved(inner, root)
+        target = resolve_reference(inner, root)
         if "properties" in target:
-            yield from leaves(target, root, f"{path}.")
+            yield from schema_fields(target, root, f"{path}.")
         else:
-            yield leaf(target, root, path)
+            yield schema_field(target, root, path)
 
 
-def resolved(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+def resolve_reference(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in schema:
-        found: dict[str, Any] = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
-        return found
+        definition: dict[str, Any] = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+        return definition
     return schema
 
 
-def leaf(schema: dict[str, Any], root: dict[str, Any], path: str) -> dict[str, Any]:
+def schema_field(schema: dict[str, Any], root: dict[str, Any], path: str) -> dict[str, Any]:
     """One value: a number, a choice, a switch or text. `nullable` fields may be left empty."""
     kinds = schema.get("anyOf", [schema])
     inner = next((each for each in kinds if each.get("type") != "null"), {"type": "null"})
     return {
         "path": path,
-        "title": title(path),
+        "title": field_title(path),
         "description": schema.get("description", ""),
-        "kind": kind_of(inner),
-        "main": path in ALWAYS_SHOWN,
+        "kind": field_kind(inner),
+        "main": path in MAIN_FIELDS,
         "nullable": len(kinds) > 1,
         "default": schema.get("default"),
         "options": inner.get("enum", []),
@@ -105,10 +110,10 @@ def leaf(schema: dict[str, Any], root: dict[str, Any], path: str) -> dict[str, A
     }
 
 
-def kind_of(schema: dict[str, Any]) -> str:
+def field_kind(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return "choice"
-    return KINDS.get(schema.get("type", ""), "text")
+    return FIELD_KINDS.get(schema.get("type", ""), "text")
 
 
 def range_text(schema: dict[str, Any]) -> str:
@@ -119,5 +124,5 @@ def range_text(schema: dict[str, Any]) -> str:
     return ", ".join(text.format(schema[bound]) for bound, text in BOUNDS.items() if schema.get(bound, 2**31) < 2**31)
 
 
-def title(path: str) -> str:
-    return TITLES.get(path, path.replace(".", " ").replace("_", " ").capitalize())
+def field_title(path: str) -> str:
+    return FIELD_TITLES.get(path, path.replace(".", " ").replace("_", " ").capitalize())

@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.util import load_yaml_guess_indent
 
-from experiments.labels.specs import in_spec_order, place_of, spec_yaml
+from experiments.labels.specs import field_position, in_spec_order, spec_yaml
 from experiments.studies.services.definition import StudyDefinition
 from workers.errors import Problem, SpecError
 from workers.spec.yaml import SpecLoader, load_yaml
@@ -26,15 +26,15 @@ ANY_WIDTH = 4096
 def study_from_yaml(text: str) -> dict[str, Any]:
     if len(text) > MAX_TEXT:
         raise SpecError([Problem("yaml", f"More than {MAX_TEXT:,} characters: launch it over REST instead.")])
-    found = load_yaml(text)
+    study = load_yaml(text)
     refuse_aliases(text)
     try:
-        json.dumps(found, allow_nan=False)
+        json.dumps(study, allow_nan=False)
     except (TypeError, ValueError):
         raise SpecError([Problem("yaml", "Only text, finite numbers, lists and mappings have a place here.")]) from None
-    if not isinstance(found, Mapping):
+    if not isinstance(study, Mapping):
         raise SpecError([Problem("yaml", "A study is a mapping with a name and blocks.")])
-    return dict(found)
+    return dict(study)
 
 
 def refuse_aliases(text: str) -> None:
@@ -54,25 +54,25 @@ def without_empty(study: Mapping[str, Any]) -> dict[str, Any]:
     return {key: study[key] for key in order if study[key] not in (None, "", [])}
 
 
-def rewritten(text: str, study: Mapping[str, Any]) -> str:
+def rewrite_yaml(text: str, study: Mapping[str, Any]) -> str:
     """The text changed until it says that study: what stays equal keeps its comments, its order and its style."""
-    wanted = without_empty(study)
+    target = without_empty(study)
     try:
         before = study_from_yaml(text)
-        if same(without_empty(before), wanted):
+        if same_json(without_empty(before), target):
             return text
-        changed = merged(text, before, wanted)
-        return changed if same(study_from_yaml(changed), wanted) else yaml_from_study(study)
+        changed = merge_into_yaml(text, before, target)
+        return changed if same_json(study_from_yaml(changed), target) else yaml_from_study(study)
     except (SpecError, YAMLError):
         return yaml_from_study(study)
 
 
-def same(one: Any, other: Any) -> bool:
+def same_json(one: Any, other: Any) -> bool:
     """As JSON, where 1, 1.0 and true are three things."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def merged(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def merge_into_yaml(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     document, indent, offset = load_yaml_guess_indent(text)
     update_mapping(document, before, after)
     writer = YAML()
@@ -90,17 +90,17 @@ def update_mapping(node: CommentedMap, before: Mapping[str, Any], after: Mapping
         del node[key]
     for key, value in after.items():
         if key not in before:
-            node.insert(place_for(key, list(node)), key, fresh(value))
-        elif not same(before[key], value):
-            node[key] = updated(node[key], before[key], value)
+            node.insert(insert_position(key, list(node)), key, new_node(value))
+        elif not same_json(before[key], value):
+            node[key] = update_node(node[key], before[key], value)
 
 
-def place_for(key: str, keys: list[str]) -> int:
+def insert_position(key: str, keys: list[str]) -> int:
     """After the last field that people write before it."""
-    return max((place + 1 for place, each in enumerate(keys) if place_of(each) < place_of(key)), default=0)
+    return max((place + 1 for place, each in enumerate(keys) if field_position(each) < field_position(key)), default=0)
 
 
-def updated(node: Any, before: Any, after: Any) -> Any:
+def update_node(node: Any, before: Any, after: Any) -> Any:
     """The node, changed in place where both are mappings or lists; otherwise the new value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         update_mapping(node, before, after)
@@ -108,7 +108,7 @@ def updated(node: Any, before: Any, after: Any) -> Any:
     if isinstance(before, list) and isinstance(after, list):
         update_list(node, before, after)
         return node
-    return fresh(after)
+    return new_node(after)
 
 
 def update_list(node: CommentedSeq, before: list[Any], after: list[Any]) -> None:
@@ -118,53 +118,53 @@ def update_list(node: CommentedSeq, before: list[Any], after: list[Any]) -> None
     for kind, start, end, new_start, new_end in reversed(changes):
         if kind == "replace" and end - start == new_end - new_start:
             for place, other in zip(range(start, end), range(new_start, new_end), strict=True):
-                node[place] = updated(node[place], before[place], after[other])
+                node[place] = update_node(node[place], before[place], after[other])
         elif kind != "equal":
             del node[start:end]
             for each in reversed(after[new_start:new_end]):
-                node.insert(start, fresh(each))
+                node.insert(start, new_node(each))
 
 
-def fresh(value: Any) -> Any:
+def new_node(value: Any) -> Any:
     """New values on one line, as in `strategy: {name: fedprox, mu: 0.1}`, but for blocks."""
     ordered = in_spec_order(value)
     if isinstance(ordered, Mapping):
-        made = CommentedMap((key, fresh(each)) for key, each in ordered.items())
+        mapping = CommentedMap((key, new_node(each)) for key, each in ordered.items())
         if not any(isinstance(each, Mapping) for each in ordered.values()):
-            made.fa.set_flow_style()
-        return made
+            mapping.fa.set_flow_style()
+        return mapping
     if isinstance(ordered, list):
-        items = CommentedSeq(fresh(each) for each in ordered)
+        items = CommentedSeq(new_node(each) for each in ordered)
         if not any(isinstance(each, CommentedMap) and not each.fa.flow_style() for each in items):
             items.fa.set_flow_style()
         return items
     return ordered
 
 
-def lines_of(text: str) -> dict[str, int]:
+def path_lines(text: str) -> dict[str, int]:
     """The line, counted from 1, at which each path stands; empty for a text that cannot be read."""
     try:
         root = yaml.compose(text, SpecLoader)
     except yaml.YAMLError:
         return {}
-    return dict(places(root, "")) if root is not None else {}
+    return dict(node_lines(root, "")) if root is not None else {}
 
 
-def places(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:
+def node_lines(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:
     """A field stands where its name does, an item of a list where it begins."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             below = f"{path}.{key.value}" if path else str(key.value)
             yield below, key.start_mark.line + 1
-            yield from places(value, below)
+            yield from node_lines(value, below)
     elif isinstance(node, yaml.SequenceNode):
         for index, each in enumerate(node.value):
             yield f"{path}.{index}", each.start_mark.line + 1
-            yield from places(each, f"{path}.{index}")
+            yield from node_lines(each, f"{path}.{index}")
 
 
-def line_at(lines: Mapping[str, int], path: str) -> int | None:
+def line_of_path(lines: Mapping[str, int], path: str) -> int | None:
     """Where a problem's path stands, or the closest field around it."""
     parts = path.split(".")
-    found = (lines.get(".".join(parts[:length])) for length in range(len(parts), 0, -1))
-    return next((line for line in found if line), None)
+    candidates = (lines.get(".".join(parts[:length])) for length in range(len(parts), 0, -1))
+    return next((line for line in candidates if line), None)

@@ -10,7 +10,7 @@ from django.db.models import Count, F, Min, Q
 
 from experiments.models import Membership, RunState
 from experiments.results.selectors.runs import RunSpecification, specs_of
-from experiments.statistics.over_seeds import metric_names
+from experiments.statistics.curves import metric_names
 
 SAMPLED_CELLS = 40
 
@@ -40,8 +40,8 @@ def cells_of(*, studies: Sequence[int]) -> list[Cell]:
         study=Min("study_id"),
         place=Min("position"),
         first=Min("run_id"),
-        seeds=Count("run_id", distinct=True),
-        done=Count("run_id", distinct=True, filter=Q(run__state=RunState.DONE)),
+        seeds=Count("run__seed", distinct=True),
+        done=Count("run__seed", distinct=True, filter=Q(run__state=RunState.DONE)),
     )
     rows = {row["cell"]: row for row in counted.order_by("study", "place")}
     specs = specs_of([row["first"] for row in rows.values()])
@@ -60,6 +60,6 @@ def cells_in(study: int) -> dict[str, dict[str, Any]]:
     return {cell: specs[first].flat for cell, first, _ in rows if first in specs}
 
 
-def measured(cells: Sequence[Cell]) -> list[str]:
+def measured_metrics(cells: Sequence[Cell]) -> list[str]:
     """The metrics that the cells' first runs have; strategies may add their own."""
     return metric_names(runs=[cell.first_run for cell in cells[:SAMPLED_CELLS]])

@@ -46,11 +46,11 @@ def deletion_of(study: Study) -> Deletion:
         rounds=Round.objects.filter(run__in=going).count(),
         models=going.exclude(artifact="").count(),
         stays=held - goes.total(),
-        holders=holders(study),
+        holders=other_holders(study),
     )
 
 
-def holders(study: Study) -> list[Holder]:
+def other_holders(study: Study) -> list[Holder]:
     """The other studies that hold some of its runs, those with most of them first."""
     shared: QuerySet[Run] = Run.objects.filter(studies=study)
     counted = (

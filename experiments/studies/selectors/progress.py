@@ -69,7 +69,7 @@ class Progress:
         return next((state.value for state in order if self.counts[state]), "done" if self.runs else "empty")
 
 
-def counts_of(study: int) -> Counter[str]:
+def run_counts(study: int) -> Counter[str]:
     """Its runs by state, and nothing else."""
     members = Membership.objects.filter(study_id=study).order_by()
     return Counter(dict(members.values_list("run__state").annotate(runs=Count("run_id"))))
@@ -81,10 +81,10 @@ def progress_of(studies: Sequence[Study]) -> dict[int, Progress]:
     members = Membership.objects.filter(study_id__in=list(rows)).order_by()
     for row in members.values("study_id", state=F("run__state")).annotate(**PER_STATE):
         rows[row["study_id"]].append(row)
-    return {study.pk: summed(study, rows[study.pk]) for study in studies}
+    return {study.pk: sum_progress(study, rows[study.pk]) for study in studies}
 
 
-def summed(study: Study, rows: Sequence[dict[str, Any]]) -> Progress:
+def sum_progress(study: Study, rows: Sequence[dict[str, Any]]) -> Progress:
     by_state = {row["state"]: row for row in rows}
     counts = Counter({state: row["runs"] for state, row in by_state.items()})
     return Progress(

@@ -4,83 +4,83 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Any
 
 from django.core.cache import cache
 
-from experiments.queue.selectors.workers import living
-from workers.home import ROOT, home
+from experiments.core.subprocesses import ask_module
+from experiments.queue.selectors.workers import living_workers
+from workers.home import home
 from workers.spec import RunSpec
-from workers.spec.identity import digest
+from workers.spec.identity import canonical_digest
 
 FORMAT = 1
-MOST = 4
+MOST_MODELS = 4
 """Models tried in one go; the others are guessed from their size."""
-PATIENCE = 60
-TRY_AGAIN = 600
+TIMEOUT_SECONDS = 60
+RETRY_SECONDS = 600
 ONE_AT_A_TIME = Lock()
 
 
-def kept_step(spec: RunSpec) -> float | None:
+def saved_step(spec: RunSpec) -> float | None:
     try:
-        return float(json.loads((home() / "pace" / f"{key_of(spec)}.json").read_text())["step"])
+        return float(json.loads((home() / "pace" / f"{calibration_key(spec)}.json").read_text())["step"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def key_of(spec: RunSpec) -> str:
+def calibration_key(spec: RunSpec) -> str:
     facts = spec.dataset_facts
-    tried = spec.model_dump(
+    settings = spec.model_dump(
         mode="json", include={"model": True, "precision": True, "local": {"batch_size", "optimizer"}}
     )
-    return digest({"format": FORMAT, "shape": facts.shape, "classes": facts.classes, **tried})
+    return canonical_digest({"format": FORMAT, "shape": facts.shape, "classes": facts.classes, **settings})
 
 
 def calibrate(specs: Iterable[RunSpec]) -> bool:
     """Tries what is unknown, a few models at most. False where nothing was tried, or somebody is at it already."""
-    unknown = {key: spec for spec in specs if not cache.get(failure(key := key_of(spec))) and kept_step(spec) is None}
+    unknown = {
+        key: spec
+        for spec in specs
+        if not cache.get(failure_key(key := calibration_key(spec))) and saved_step(spec) is None
+    }
     if not unknown or not ONE_AT_A_TIME.acquire(blocking=False):
         return False
     try:
-        chosen = dict(list(unknown.items())[:MOST])
-        for key, found in zip(chosen, measured(chosen), strict=True):
-            keep(key, found)
+        selected = dict(list(unknown.items())[:MOST_MODELS])
+        for key, result in zip(selected, measure_steps(selected), strict=True):
+            save_step(key, result)
     finally:
         ONE_AT_A_TIME.release()
     return True
 
 
-def measured(specs: Mapping[str, RunSpec]) -> list[dict[str, Any]]:
+def measure_steps(specs: Mapping[str, RunSpec]) -> list[dict[str, Any]]:
     """No answer, as where torch is not installed beside the web server, is an answer too."""
-    wanted = {"specs": [spec.model_dump(mode="json") for spec in specs.values()], "threads": threads_of_a_worker()}
-    command = [sys.executable, "-m", "workers.queue.calibrate"]
+    request = {"specs": [spec.model_dump(mode="json") for spec in specs.values()], "threads": worker_threads()}
     try:
-        done = subprocess.run(
-            command, input=json.dumps(wanted), capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=True
-        )
-        answers: list[dict[str, Any]] = json.loads(done.stdout)
+        answers: list[dict[str, Any]] = ask_module("workers.queue.calibrate", request, timeout=TIMEOUT_SECONDS)
     except (subprocess.SubprocessError, ValueError) as error:
         return [{"error": str(error)}] * len(specs)
     return answers
 
 
-def threads_of_a_worker() -> int:
-    return min(living().values_list("threads", flat=True), default=1)
+def worker_threads() -> int:
+    return min(living_workers().values_list("threads", flat=True), default=1)
 
 
-def failure(key: str) -> str:
+def failure_key(key: str) -> str:
     return f"calibration-failed-{key}"
 
 
-def keep(key: str, found: Mapping[str, Any]) -> None:
-    if "step" not in found:
-        cache.set(failure(key), True, TRY_AGAIN)
+def save_step(key: str, result: Mapping[str, Any]) -> None:
+    if "step" not in result:
+        cache.set(failure_key(key), True, RETRY_SECONDS)
         return
     folder = home() / "pace"
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f".{key}"
-    draft.write_text(json.dumps(found))
+    draft.write_text(json.dumps(result))
     draft.replace(folder / f"{key}.json")

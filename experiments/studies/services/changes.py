@@ -16,16 +16,14 @@ from experiments.core.errors import ConflictError, GoneError
 from experiments.core.json_values import plain_text
 from experiments.models import Membership, Run, RunState, Study, User
 from experiments.queue.services.retention import remove_run_folders
-from experiments.queue.services.runs import cancel_runs, live_equal, requeue_runs
-from experiments.queue.services.wake_up import ring_after_commit
+from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, live_runs_by_hash, requeue_runs
+from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states, notify_study
 from experiments.results.selectors.runs import first_line
 from experiments.studies.selectors.deletions import only_held_by
 from experiments.studies.services.launch import clean_tags, field_problems
 from workers.errors import SpecError
 
-ENDED_BADLY = (RunState.FAILED, RunState.CANCELLED)
-UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 DELETED = "The study was deleted meanwhile."
 
 
@@ -38,7 +36,7 @@ def study_cancel(*, study: Study, actor: User) -> Study:
         stopped = cancel_unwanted(Run.objects.filter(studies=study))
         audit_record(actor=actor, action="study.cancel", subject=f"study {study.pk}", name=study.name, runs=stopped)
         notify_study(study.pk, "cancelled")
-    return refreshed(study)
+    return refresh_study(study)
 
 
 def study_pause(*, study: Study, actor: User) -> Study:
@@ -48,7 +46,7 @@ def study_pause(*, study: Study, actor: User) -> Study:
         study_set(study, paused=True)
         audit_record(actor=actor, action="study.pause", subject=f"study {study.pk}", name=study.name)
         notify_study(study.pk, "paused")
-    return refreshed(study)
+    return refresh_study(study)
 
 
 def study_resume(*, study: Study, actor: User) -> Study:
@@ -57,8 +55,8 @@ def study_resume(*, study: Study, actor: User) -> Study:
         study_set(study, paused=False)
         audit_record(actor=actor, action="study.resume", subject=f"study {study.pk}", name=study.name)
         notify_study(study.pk, "resumed")
-        ring_after_commit()
-    return refreshed(study)
+        wake_up_after_commit()
+    return refresh_study(study)
 
 
 def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
@@ -70,33 +68,33 @@ def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
         study_set(study, cancelled=False)
-        ended = ended_badly(study, reason)
-        equal = live_equal([run for run in ended if run.shared])
+        ended = unsuccessful_runs(study, reason)
+        equal = live_runs_by_hash([run for run in ended if run.shared])
         replaced = {run: equal[run.hash] for run in ended if run.shared and run.hash in equal}
         for run, live in replaced.items():
             swap_member(study, run, live)
         again = requeue_runs([run.pk for run in ended if run not in replaced])
-        again += want_again(Run.objects.filter(studies=study) if reason is None else replaced.values())
+        again += withdraw_cancel(Run.objects.filter(studies=study) if reason is None else replaced.values())
         audit_record(actor=actor, action="study.retry", subject=f"study {study.pk}", name=study.name, runs=again)
         notify_study(study.pk, "retried")
-        ring_after_commit()
+        wake_up_after_commit()
     return again
 
 
-def ended_badly(study: Study, reason: str | None) -> list[Run]:
-    ended = Run.objects.filter(studies=study, state__in=ENDED_BADLY).order_by("id")
+def unsuccessful_runs(study: Study, reason: str | None) -> list[Run]:
+    ended = Run.objects.filter(studies=study, state__in=UNSUCCESSFUL).order_by("id")
     if reason is None:
         return list(ended)
     return [run for run in ended.filter(state=RunState.FAILED) if first_line(run.reason) == reason]
 
 
-def want_again(runs: Iterable[Run] | Iterable[int]) -> int:
+def withdraw_cancel(runs: Iterable[Run] | Iterable[int]) -> int:
     """Those that were asked to stop and have not yet."""
-    leaving = Run.objects.filter(pk__in=runs, state=RunState.RUNNING, cancel_requested=True)
-    wanted = ids(leaving)
-    leaving.update(cancel_requested=False)
-    notify_states(wanted)
-    return len(wanted)
+    cancelling = Run.objects.filter(pk__in=runs, state=RunState.RUNNING, cancel_requested=True)
+    ids = run_ids(cancelling)
+    cancelling.update(cancel_requested=False)
+    notify_states(ids)
+    return len(ids)
 
 
 def swap_member(study: Study, old: Run, new: int) -> None:
@@ -105,7 +103,7 @@ def swap_member(study: Study, old: Run, new: int) -> None:
     place = member.values("position", "turn").get()
     member.delete()
     Membership.objects.get_or_create(study=study, run_id=new, defaults={**place, "reused": True})
-    delete_runs(ids(Run.objects.filter(pk=old.pk, memberships__isnull=True)))
+    delete_runs(run_ids(Run.objects.filter(pk=old.pk, memberships__isnull=True)))
 
 
 def study_update(
@@ -138,33 +136,33 @@ def study_delete(*, study: Study, actor: User, expected: int | None = None) -> i
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
-        refreshed(study)
+        refresh_study(study)
         # Runs before memberships, as workers lock them: the other way round the two could wait for each other.
-        held = Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",))
-        rest = list(held.values_list("pk", flat=True))
-        gone = ids(only_held_by(study))
+        locked_runs = Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",))
+        held = list(locked_runs.values_list("pk", flat=True))
+        gone = run_ids(only_held_by(study))
         if expected is not None and len(gone) != expected:
             raise ConflictError(f"Nothing was deleted: {len(gone)} runs would go by now, not {expected}. Look again.")
         notify_study(study.pk, "deleted")
         audit_record(actor=actor, action="study.delete", subject=f"study {study.pk}", name=study.name, runs=len(gone))
         study.delete()
         delete_runs(gone)
-        cancel_unwanted(Run.objects.filter(pk__in=rest))
+        cancel_unwanted(Run.objects.filter(pk__in=held))
     return len(gone)
 
 
 def cancel_unwanted(runs: QuerySet[Run]) -> int:
     """Those that only cancelled studies hold; returns how many."""
-    wanted = Membership.objects.filter(run=OuterRef("pk"), study__cancelled=False)
-    return cancel_runs(ids(runs.filter(state__in=UNFINISHED).exclude(Exists(wanted))))
+    holders = Membership.objects.filter(run=OuterRef("pk"), study__cancelled=False)
+    return cancel_runs(run_ids(runs.filter(state__in=ACTIVE).exclude(Exists(holders))))
 
 
-def delete_runs(gone: list[int]) -> None:
-    Run.objects.filter(pk__in=gone).delete()
-    transaction.on_commit(lambda: remove_run_folders(gone))
+def delete_runs(runs: list[int]) -> None:
+    Run.objects.filter(pk__in=runs).delete()
+    transaction.on_commit(lambda: remove_run_folders(runs))
 
 
-def ids(runs: QuerySet[Run]) -> list[int]:
+def run_ids(runs: QuerySet[Run]) -> list[int]:
     return list(runs.order_by(F("pk")).values_list("pk", flat=True))
 
 
@@ -173,7 +171,7 @@ def study_set(study: Study, **fields: Any) -> None:
         raise GoneError(DELETED)
 
 
-def refreshed(study: Study) -> Study:
+def refresh_study(study: Study) -> Study:
     try:
         study.refresh_from_db()
     except Study.DoesNotExist:
@@ -188,7 +186,7 @@ def study_archive(*, study: Study, actor: User) -> Study:
         if Study.objects.filter(pk=study.pk, archived=None).update(archived=Now()):
             audit_record(actor=actor, action="study.archive", subject=f"study {study.pk}", name=study.name)
             notify_study(study.pk, "archived")
-    return refreshed(study)
+    return refresh_study(study)
 
 
 def study_restore(*, study: Study, actor: User) -> Study:
@@ -197,4 +195,4 @@ def study_restore(*, study: Study, actor: User) -> Study:
         if Study.objects.filter(pk=study.pk, archived__isnull=False).update(archived=None):
             audit_record(actor=actor, action="study.restore", subject=f"study {study.pk}", name=study.name)
             notify_study(study.pk, "restored")
-    return refreshed(study)
+    return refresh_study(study)

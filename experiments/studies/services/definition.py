@@ -14,10 +14,15 @@ from experiments.core.errors import ConflictError
 from experiments.models import LaunchKey, Study, User
 from experiments.studies.services.launch import Plan, study_launch, study_plan
 from workers.errors import Problem, SpecError
-from workers.spec.runspec import problems_of
+from workers.spec.runspec import validation_problems
 
-LEVELS = 20
-TOO_DEEP = f"Nested more than {LEVELS} levels deep: no field of a spec is."
+MAX_LEVELS = 20
+TOO_DEEP = f"Nested more than {MAX_LEVELS} levels deep: no field of a spec is."
+KEY_HEADER = "Idempotency-Key"
+KEY_OF_ANOTHER = (
+    "This key was used for another launch: take a new key for each launch, and the same one only to send it again."
+)
+KEY_GONE = "The study that this key launched was deleted. To launch it anew, take a new key."
 EXAMPLE: dict[str, Any] = {
     "name": "FedProx against FedAvg",
     "description": "Does the proximal term help on skewed labels?",
@@ -61,7 +66,7 @@ class StudyDefinition(BaseModel):
 
     @field_validator("blocks")
     @classmethod
-    def shallow(cls, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def refuse_deep_blocks(cls, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Checked before anything walks through them: a walk would end where Python's stack does."""
         if problems := [Problem(f"blocks.{place}", TOO_DEEP) for place, block in enumerate(blocks) if is_deep(block)]:
             raise SpecError(problems)
@@ -70,12 +75,12 @@ class StudyDefinition(BaseModel):
 
 def is_deep(value: Any) -> bool:
     level = [value]
-    for _ in range(LEVELS):
-        level = [inner for each in level for inner in inside(each)]
+    for _ in range(MAX_LEVELS):
+        level = [inner for each in level for inner in child_values(each)]
     return bool(level)
 
 
-def inside(value: Any) -> Iterable[Any]:
+def child_values(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list | tuple) else ()
@@ -87,7 +92,7 @@ def parse_definition(data: Any) -> StudyDefinition:
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        raise SpecError(problems_of(error, data)) from None
+        raise SpecError(validation_problems(error, data)) from None
 
 
 def definition_launch(
@@ -107,15 +112,6 @@ def definition_plan(*, owner: User, definition: StudyDefinition, calibrate: bool
     )
 
 
-HEADER = "Idempotency-Key"
-
-
-OTHER = "This key was used for another launch: take a new key for each launch, and the same one only to send it again."
-
-
-GONE = "The study that this key launched was deleted. To launch it anew, take a new key."
-
-
 def launch_once(*, owner: User, key: str, definition: StudyDefinition) -> tuple[Study, bool]:
     """The study, and whether it was launched just now. A launch that is refused leaves its key unused.
 
@@ -123,20 +119,20 @@ def launch_once(*, owner: User, key: str, definition: StudyDefinition) -> tuple[
     """
     fingerprint = fingerprint_of(definition)
     with transaction.atomic():
-        kept, new = LaunchKey.objects.get_or_create(owner=owner, key=key, defaults={"fingerprint": fingerprint})
+        launch_key, new = LaunchKey.objects.get_or_create(owner=owner, key=key, defaults={"fingerprint": fingerprint})
         if not new:
-            return study_of(kept, fingerprint), False
-        kept.study = definition_launch(owner=owner, definition=definition)
-        kept.save(update_fields=["study"])
-        return kept.study, True
+            return study_of_key(launch_key, fingerprint), False
+        launch_key.study = definition_launch(owner=owner, definition=definition)
+        launch_key.save(update_fields=["study"])
+        return launch_key.study, True
 
 
-def study_of(kept: LaunchKey, fingerprint: str) -> Study:
-    if kept.fingerprint != fingerprint:
-        raise SpecError([Problem(HEADER, OTHER)], "The key belongs to another launch.")
-    if kept.study is None:
-        raise ConflictError(GONE)
-    return kept.study
+def study_of_key(launch_key: LaunchKey, fingerprint: str) -> Study:
+    if launch_key.fingerprint != fingerprint:
+        raise SpecError([Problem(KEY_HEADER, KEY_OF_ANOTHER)], "The key belongs to another launch.")
+    if launch_key.study is None:
+        raise ConflictError(KEY_GONE)
+    return launch_key.study
 
 
 def fingerprint_of(definition: StudyDefinition) -> str:

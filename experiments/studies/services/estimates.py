@@ -12,15 +12,22 @@ from django.core.cache import cache
 from django.db.models import Max
 
 from experiments.models import Device, Run, RunState
-from experiments.queue.selectors.workers import living_workers
-from experiments.studies.selectors.run_speeds import Kind, Measured, measured_runs
-from experiments.studies.services.calibration import calibrate, kept_step
+from experiments.queue.selectors.workers import available_workers
+from experiments.studies.selectors.run_timings import RunKind, RunTiming, run_timings
+from experiments.studies.services.calibration import calibrate, saved_step
 from workers.errors import TributaryError
 from workers.spec import PlannedRun, RunSpec, parse_run
-from workers.spec.work import client_steps, parameter_count, round_bytes
+from workers.spec.workload import client_steps, parameter_count, round_bytes
 
-REMEMBERED = 20
-Cells = Sequence[tuple[RunSpec, int]]
+CACHE_SECONDS = 20
+PlannedCells = Sequence[tuple[RunSpec, int]]
+Basis = Literal["measured", "calibrated", "guessed"]
+EVALUATION_SHARE = 0.35
+"""Evaluating a sample costs about a third of training on it."""
+STARTUP_SECONDS = 1.0
+"""Seconds of a run outside of its rounds, where none was measured."""
+GUESSED_FLOPS, GUESSED_STEP = 5e9, 5e-4
+MARGINS: dict[Basis, tuple[float, float]] = {"measured": (0.85, 1.2), "calibrated": (0.6, 1.6), "guessed": (0.2, 5)}
 
 
 @dataclass(frozen=True)
@@ -33,142 +40,137 @@ class Estimate:
     basis: Basis
 
 
-def cells_of(runs: Sequence[PlannedRun]) -> Cells:
+def planned_cells(runs: Sequence[PlannedRun]) -> PlannedCells:
     """One spec for each cell, with its number of runs: seeds cost the same."""
     counts = Counter(run.cell for run in runs)
     return [(spec, counts[cell]) for cell, spec in {run.cell: run.spec for run in reversed(runs)}.items()]
 
 
-def speeds_for(cells: Cells) -> Speeds:
+def speed_model(cells: PlannedCells) -> SpeedModel:
     specs = [spec for spec, _ in cells]
     names = tuple(
         tuple(sorted({getattr(spec, kind).name for spec in specs})) for kind in ("dataset", "model", "strategy")
     )
-    return Speeds(remembered(*names))
+    return SpeedModel(cached_run_timings(*names))
 
 
-def remembered(datasets: Sequence[str], models: Sequence[str], strategies: Sequence[str]) -> list[Measured]:
+def cached_run_timings(datasets: Sequence[str], models: Sequence[str], strategies: Sequence[str]) -> list[RunTiming]:
     """Read again when a newer run is done, or after some seconds: a person who types asks several times a second."""
     newest = Run.objects.filter(state=RunState.DONE).aggregate(newest=Max("pk"))["newest"]
     key = f"pace-{hash((newest, datasets, models, strategies))}"
-    found: list[Measured] | None = cache.get(key)
-    if found is None:
-        found = measured_runs(datasets=datasets, models=models, strategies=strategies)
-        cache.set(key, found, REMEMBERED)
-    return found
+    runs: list[RunTiming] | None = cache.get(key)
+    if runs is None:
+        runs = run_timings(datasets=datasets, models=models, strategies=strategies)
+        cache.set(key, runs, CACHE_SECONDS)
+    return runs
 
 
-def study_estimate(*, cells: Cells, speeds: Speeds, requires: str) -> Estimate:
-    workers = sum(1 for each in living_workers() if requires == Device.CPU or each.device != "cpu")
+def study_estimate(*, cells: PlannedCells, speeds: SpeedModel, requires: str) -> Estimate:
+    workers = sum(1 for each in available_workers() if requires == Device.CPU or each.device != "cpu")
     seconds = [(speeds.seconds(spec), count) for spec, count in cells]
     return Estimate(
-        low_seconds=wall([(each.low, count) for each, count in seconds], max(1, workers)),
-        high_seconds=wall([(each.high, count) for each, count in seconds], max(1, workers)),
+        low_seconds=wall_seconds([(each.low, count) for each, count in seconds], max(1, workers)),
+        high_seconds=wall_seconds([(each.high, count) for each, count in seconds], max(1, workers)),
         workers=workers,
-        basis=weakest([each for each, _ in seconds]),
+        basis=weakest_basis([each for each, _ in seconds]),
     )
 
 
-def wall(seconds: Sequence[tuple[float, int]], workers: int) -> float:
+def wall_seconds(seconds: Sequence[tuple[float, int]], workers: int) -> float:
     """Shared out evenly, but no shorter than the longest run."""
     total = sum(each * count for each, count in seconds)
     return round(max([total / workers, *(each for each, _ in seconds)]), 1)
 
 
-def weakest(ranges: Sequence[Range]) -> Basis:
+def weakest_basis(ranges: Sequence[SecondsRange]) -> Basis:
     used = {each.basis for each in ranges}
     return next((basis for basis in reversed(MARGINS) if basis in used), "measured")
 
 
-def calibrate_unknown(cells: Cells, speeds: Speeds) -> bool:
+def calibrate_unknown(cells: PlannedCells, speeds: SpeedModel) -> bool:
     """Tries the models nothing is known of, those with most work first; True where something was learnt."""
     guessed = [(speeds.seconds(spec).high * count, spec) for spec, count in cells]
     ordered = [spec for _, spec in sorted(guessed, key=lambda each: -each[0])]
-    return calibrate(spec for spec in ordered if speeds.step(spec)[1].basis == "guessed")
+    return calibrate(spec for spec in ordered if speeds.step_seconds(spec)[1].basis == "guessed")
 
 
-def study_bytes(*, cells: Cells, speeds: Speeds) -> int:
+def study_bytes(*, cells: PlannedCells, speeds: SpeedModel) -> int:
     """All that clients and server would send each other in all runs, reused ones too."""
     return round(
         sum(round_bytes(spec) * spec.rounds * count * speeds.more_bytes(spec.strategy.name) for spec, count in cells)
     )
 
 
-Basis = Literal["measured", "calibrated", "guessed"]
-FORWARD = 0.35
-"""Evaluating a sample costs about a third of training on it."""
-STARTING = 1.0
-"""Seconds of a run outside of its rounds, where none was measured."""
-FLOPS, STEP = 5e9, 5e-4
-MARGINS: dict[Basis, tuple[float, float]] = {"measured": (0.85, 1.2), "calibrated": (0.6, 1.6), "guessed": (0.2, 5)}
-
-
 @dataclass(frozen=True)
-class Range:
+class SecondsRange:
     low: float
     high: float
     basis: Basis
 
-    def times(self, low: float, high: float) -> Range:
-        return Range(self.low * low, self.high * high, self.basis)
+    def times(self, low: float, high: float) -> SecondsRange:
+        return SecondsRange(self.low * low, self.high * high, self.basis)
 
 
 @dataclass(frozen=True)
-class Witness:
-    """A done run, and what its spec alone would have foretold of it."""
+class ReferenceRun:
+    """A done run, and what its spec alone would have predicted."""
 
-    run: Measured
+    run: RunTiming
     cohort: int
     steps: float
     bytes: float
 
     @property
-    def step(self) -> float:
-        return self.run.train / (self.run.steps or self.steps)
+    def step_seconds(self) -> float:
+        return self.run.train_seconds / (self.run.steps or self.steps)
 
 
-def witnesses(runs: Iterable[Measured]) -> list[Witness]:
-    found = []
+def reference_runs(runs: Iterable[RunTiming]) -> list[ReferenceRun]:
+    references = []
     for run in runs:
         try:
             spec = parse_run(run.spec)
         except TributaryError:
             # Made by a component that is no longer here, or by rules that were stricter since.
             continue
-        found.append(Witness(run, spec.cohort_size, client_steps(spec) * run.rounds, round_bytes(spec) * run.rounds))
-    return found
+        references.append(
+            ReferenceRun(run, spec.cohort_size, client_steps(spec) * run.rounds, round_bytes(spec) * run.rounds)
+        )
+    return references
 
 
-class Speeds:
-    def __init__(self, runs: Iterable[Measured]) -> None:
-        self.all = witnesses(runs)
-        self.known: dict[tuple[Kind, int], tuple[Sequence[Witness], Range]] = {}
+class SpeedModel:
+    def __init__(self, runs: Iterable[RunTiming]) -> None:
+        self.references = reference_runs(runs)
+        self.ranges: dict[tuple[RunKind, int], tuple[Sequence[ReferenceRun], SecondsRange]] = {}
         self.ratios: dict[tuple[str, str], float] = {}
 
-    def seconds(self, spec: RunSpec) -> Range:
+    def seconds(self, spec: RunSpec) -> SecondsRange:
         """Of one whole run on one worker."""
-        alike, step = self.step(spec)
+        alike, step = self.step_seconds(spec)
         steps = client_steps(spec) * spec.rounds * self.more_steps(spec.strategy.name)
-        rounds, outside = self.beside(spec, alike, step) * spec.rounds, self.outside(alike)
+        rounds, startup = self.other_seconds(spec, alike, step) * spec.rounds, self.startup_seconds(alike)
         low, high = MARGINS[step.basis]
-        return Range(step.low * steps + rounds + outside, step.high * steps + rounds + outside, step.basis).times(
-            low, high
-        )
+        return SecondsRange(
+            step.low * steps + rounds + startup, step.high * steps + rounds + startup, step.basis
+        ).times(low, high)
 
-    def step(self, spec: RunSpec) -> tuple[Sequence[Witness], Range]:
-        key = kind_of(spec), spec.cohort_size
-        if key not in self.known:
-            self.known[key] = self.looked_up(spec, *key)
-        return self.known[key]
+    def step_seconds(self, spec: RunSpec) -> tuple[Sequence[ReferenceRun], SecondsRange]:
+        key = run_kind(spec), spec.cohort_size
+        if key not in self.ranges:
+            self.ranges[key] = self.find_step_seconds(spec, *key)
+        return self.ranges[key]
 
-    def looked_up(self, spec: RunSpec, kind: Kind, cohort: int) -> tuple[Sequence[Witness], Range]:
-        alike = closest(self.all, kind, cohort)
+    def find_step_seconds(
+        self, spec: RunSpec, kind: RunKind, cohort: int
+    ) -> tuple[Sequence[ReferenceRun], SecondsRange]:
+        alike = closest_runs(self.references, kind, cohort)
         if alike:
-            return alike, spread(alike, kind)
-        if step := kept_step(spec):
-            return (), Range(step, step, "calibrated")
-        guess = STEP + 6 * parameter_count(spec) * spec.local.batch_size / FLOPS
-        return (), Range(guess, guess, "guessed")
+            return alike, step_range(alike, kind)
+        if step := saved_step(spec):
+            return (), SecondsRange(step, step, "calibrated")
+        guess = GUESSED_STEP + 6 * parameter_count(spec) * spec.local.batch_size / GUESSED_FLOPS
+        return (), SecondsRange(guess, guess, "guessed")
 
     def more_steps(self, strategy: str) -> float:
         """A strategy may take other steps than FedAvg's, such as one over all samples: as measured."""
@@ -179,46 +181,46 @@ class Speeds:
         return self.ratio(strategy, "bytes")
 
     def ratio(self, strategy: str, what: str) -> float:
-        """Measured to foretold, in runs of that strategy; 1 where there are none."""
+        """Measured to predicted, in runs of that strategy; 1 where there are none."""
         if (strategy, what) not in self.ratios:
-            own = [
+            pairs = [
                 (getattr(each.run, what), getattr(each, what))
-                for each in self.all
+                for each in self.references
                 if each.run.kind.strategy == strategy
             ]
-            found = [measured / foretold for measured, foretold in own if measured and foretold]
-            self.ratios[strategy, what] = median(found) if found else 1.0
+            ratios = [measured / predicted for measured, predicted in pairs if measured and predicted]
+            self.ratios[strategy, what] = median(ratios) if ratios else 1.0
         return self.ratios[strategy, what]
 
     @staticmethod
-    def beside(spec: RunSpec, alike: Sequence[Witness], step: Range) -> float:
+    def other_seconds(spec: RunSpec, alike: Sequence[ReferenceRun], step: SecondsRange) -> float:
         """Aggregation and evaluation of one round."""
         if alike:
-            return median(each.run.beside / each.run.rounds for each in alike)
+            return median(each.run.other_seconds / each.run.rounds for each in alike)
         evaluated = spec.dataset_facts.test or spec.dataset_facts.train * spec.evaluation.held_out
-        return step.high * FORWARD * evaluated / spec.local.batch_size / spec.evaluation.every
+        return step.high * EVALUATION_SHARE * evaluated / spec.local.batch_size / spec.evaluation.every
 
     @staticmethod
-    def outside(alike: Sequence[Witness]) -> float:
-        return median(each.run.outside for each in alike) if alike else STARTING
+    def startup_seconds(alike: Sequence[ReferenceRun]) -> float:
+        return median(each.run.startup_seconds for each in alike) if alike else STARTUP_SECONDS
 
 
-def kind_of(spec: RunSpec) -> Kind:
-    return Kind(spec.dataset.name, spec.model.name, spec.strategy.name, spec.local.batch_size)
+def run_kind(spec: RunSpec) -> RunKind:
+    return RunKind(spec.dataset.name, spec.model.name, spec.strategy.name, spec.local.batch_size)
 
 
-def closest(runs: Sequence[Witness], kind: Kind, cohort: int) -> list[Witness]:
+def closest_runs(runs: Sequence[ReferenceRun], kind: RunKind, cohort: int) -> list[ReferenceRun]:
     """The same model on the same data; if there are any, with the same batch size, strategy and a like cohort."""
-    found = [each for each in runs if (each.run.kind.dataset, each.run.kind.model) == (kind.dataset, kind.model)]
-    found = [each for each in found if each.step > 0]
-    found = [each for each in found if each.run.kind.batch_size == kind.batch_size] or found
-    found = [each for each in found if each.run.kind.strategy == kind.strategy] or found
-    return [each for each in found if 0.5 <= each.cohort / cohort <= 2] or found
+    candidates = [each for each in runs if (each.run.kind.dataset, each.run.kind.model) == (kind.dataset, kind.model)]
+    candidates = [each for each in candidates if each.step_seconds > 0]
+    candidates = [each for each in candidates if each.run.kind.batch_size == kind.batch_size] or candidates
+    candidates = [each for each in candidates if each.run.kind.strategy == kind.strategy] or candidates
+    return [each for each in candidates if 0.5 <= each.cohort / cohort <= 2] or candidates
 
 
-def spread(alike: Sequence[Witness], kind: Kind) -> Range:
+def step_range(alike: Sequence[ReferenceRun], kind: RunKind) -> SecondsRange:
     """From the quicker to the slower ones. Another batch size costs between as much per step and as much per sample."""
     scales = [kind.batch_size / each.run.kind.batch_size for each in alike]
-    low = sorted(each.step * min(1.0, scale) for each, scale in zip(alike, scales, strict=True))
-    high = sorted(each.step * max(1.0, scale) for each, scale in zip(alike, scales, strict=True))
-    return Range(low[len(low) // 10], high[-1 - len(high) // 10], "measured")
+    low = sorted(each.step_seconds * min(1.0, scale) for each, scale in zip(alike, scales, strict=True))
+    high = sorted(each.step_seconds * max(1.0, scale) for each, scale in zip(alike, scales, strict=True))
+    return SecondsRange(low[len(low) // 10], high[-1 - len(high) // 10], "measured")

@@ -14,15 +14,16 @@ from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_launch
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.json_values import plain_text
-from experiments.datasets.selectors import missing_data
-from experiments.models import Device, Membership, Run, RunState, Study, User
-from experiments.queue.services.wake_up import ring_after_commit
+from experiments.datasets.selectors import missing_data_problems
+from experiments.models import Device, Membership, Run, Study, User
+from experiments.queue.services.runs import ACTIVE, LIVE
+from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states, notify_study
 from experiments.studies.services.estimates import (
     Estimate,
     calibrate_unknown,
-    cells_of,
-    speeds_for,
+    planned_cells,
+    speed_model,
     study_bytes,
     study_estimate,
 )
@@ -30,8 +31,6 @@ from workers.errors import Problem, SpecError
 from workers.spec import Grid, PlannedRun, expand
 
 Blocks = Sequence[Mapping[str, Any]]
-WAITING = (RunState.QUEUED, RunState.RUNNING)
-LIVE = (*WAITING, RunState.DONE)
 NAME_LENGTH, TAG_LENGTH, PRIORITIES = 200, 50, range(-100, 101)
 
 
@@ -56,14 +55,14 @@ def study_plan(
     existing = set(live_runs(grid.runs).values_list("hash", flat=True)) if reuse else set()
     new = [run for run in grid.runs if run.hash not in existing]
     require_room(owner, len(new))
-    return replace(plan_of(grid, new, requires, calibrate), missing=tuple(missing_data(blocks, grid)))
+    return replace(make_plan(grid, new, requires, calibrate), missing=tuple(missing_data_problems(blocks, grid)))
 
 
-def plan_of(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: bool) -> Plan:
-    cells, new_cells = cells_of(grid.runs), cells_of(new)
-    speeds = speeds_for(cells)
+def make_plan(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: bool) -> Plan:
+    cells, new_cells = planned_cells(grid.runs), planned_cells(new)
+    speeds = speed_model(cells)
     if calibrate and calibrate_unknown(new_cells, speeds):
-        speeds = speeds_for(cells)
+        speeds = speed_model(cells)
     return Plan(
         runs=len(grid.runs),
         cells=len(cells),
@@ -75,13 +74,13 @@ def plan_of(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: boo
 
 def require_room(owner: User, new: int) -> None:
     """Nobody fills the queue alone, with however many studies."""
-    mine = Run.objects.filter(state__in=WAITING, studies__owner=owner, studies__cancelled=False)
+    mine = Run.objects.filter(state__in=ACTIVE, studies__owner=owner, studies__cancelled=False)
     waiting = mine.values("pk").distinct().count()
     if waiting + new > settings.MAX_WAITING:
-        raise SpecError([Problem("blocks", too_many(new, waiting))])
+        raise SpecError([Problem("blocks", too_many_text(new, waiting))])
 
 
-def too_many(new: int, waiting: int) -> str:
+def too_many_text(new: int, waiting: int) -> str:
     return (
         f"{new:,} new runs and the {waiting:,} of yours that wait or run are more than the {settings.MAX_WAITING:,} "
         "one person may have at once. Narrow an axis, or wait until some are done."
@@ -123,13 +122,13 @@ def study_launch(
         held = hold_live_runs(grid.runs) if reuse else {}
         new = [planned for planned in grid.runs if planned.hash not in held]
         require_room(owner, len(new))
-        made = make_runs(new, shared=reuse)
-        enrol(study, grid, held, made, shuffle)
+        new_runs = create_runs(new, shared=reuse)
+        add_members(study, grid, held, new_runs, shuffle)
         notify_study(study.pk, "launched")
         audit_record(
             actor=owner, action="study.launch", subject=f"study {study.pk}", name=study.name, runs=len(grid.runs)
         )
-        ring_after_commit(new=len(made))
+        wake_up_after_commit(new=len(new_runs))
     return study
 
 
@@ -139,7 +138,7 @@ def valid_grid(blocks: Blocks, problems: list[Problem]) -> Grid:
         grid = expand(blocks, limit=settings.MAX_RUNS)
     except SpecError as error:
         raise SpecError([*problems, *error.errors]) from None
-    problems = [*problems, *missing_data(blocks, grid)]
+    problems = [*problems, *missing_data_problems(blocks, grid)]
     if problems:
         raise SpecError(problems)
     return grid
@@ -166,17 +165,17 @@ def live_runs(planned: Iterable[PlannedRun]) -> Any:
 
 def hold_live_runs(planned: Sequence[PlannedRun]) -> dict[str, int]:
     """Runs that exist already, by hash. One on its way to being cancelled is wanted again."""
-    found = dict(live_runs(planned).select_for_update(of=("self",)).order_by("id").values_list("hash", "id"))
-    wanted_again = list(
-        Run.objects.filter(id__in=found.values(), cancel_requested=True).values_list("id", flat=True),
+    held = dict(live_runs(planned).select_for_update(of=("self",)).order_by("id").values_list("hash", "id"))
+    cancelling = list(
+        Run.objects.filter(id__in=held.values(), cancel_requested=True).values_list("id", flat=True),
     )
-    if wanted_again:
-        Run.objects.filter(id__in=wanted_again).update(cancel_requested=False)
-        notify_states(wanted_again)
-    return found
+    if cancelling:
+        Run.objects.filter(id__in=cancelling).update(cancel_requested=False)
+        notify_states(cancelling)
+    return held
 
 
-def make_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int]:
+def create_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int]:
     runs = Run.objects.bulk_create(
         [
             Run(
@@ -194,7 +193,7 @@ def make_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int]:
     return {run.hash: run.pk for run in runs}
 
 
-def enrol(study: Study, grid: Grid, held: Mapping[str, int], made: Mapping[str, int], shuffle: bool) -> None:
+def add_members(study: Study, grid: Grid, held: Mapping[str, int], new_runs: Mapping[str, int], shuffle: bool) -> None:
     turns = list(range(len(grid.runs)))
     if shuffle:
         random.Random(study.pk).shuffle(turns)
@@ -202,7 +201,7 @@ def enrol(study: Study, grid: Grid, held: Mapping[str, int], made: Mapping[str, 
         [
             Membership(
                 study=study,
-                run_id=held.get(each.hash) or made[each.hash],
+                run_id=held.get(each.hash) or new_runs[each.hash],
                 position=position,
                 turn=turns[position],
                 reused=each.hash in held,

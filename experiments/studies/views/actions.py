@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from experiments.models import Run, Study
@@ -22,7 +21,7 @@ from experiments.studies.services.changes import (
     study_resume,
     study_retry,
 )
-from experiments.web.requests import person, whole_number
+from experiments.web.requests import current_user, redirect_back, whole_number
 from workers.errors import TributaryError
 
 STUDY_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
@@ -42,12 +41,12 @@ RUN_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 
 @require_POST
 def study_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
-    found = get_object_or_404(Study, pk=pk)
-    done = carry_out(request, STUDY_ACTIONS, action, study=found, **agreed(request, action))
-    return redirect("studies") if done and action == "delete" else back(request, "study", pk)
+    study = get_object_or_404(Study, pk=pk)
+    done = carry_out(request, STUDY_ACTIONS, action, study=study, **action_options(request, action))
+    return redirect("studies") if done and action == "delete" else redirect_back(request, "study", pk)
 
 
-def agreed(request: HttpRequest, action: str) -> dict[str, Any]:
+def action_options(request: HttpRequest, action: str) -> dict[str, Any]:
     """What else a button says: which failures to retry, and how many runs its reader agreed to delete."""
     if action == "retry" and "reason" in request.POST:
         return {"reason": request.POST["reason"]}
@@ -58,28 +57,21 @@ def agreed(request: HttpRequest, action: str) -> dict[str, Any]:
 
 @require_POST
 def run_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
-    found = get_object_or_404(Run, pk=pk)
-    carry_out(request, RUN_ACTIONS, action, run=found)
-    return back(request, "run", pk)
+    run = get_object_or_404(Run, pk=pk)
+    carry_out(request, RUN_ACTIONS, action, run=run)
+    return redirect_back(request, "run", pk)
 
 
 def carry_out(
-    request: HttpRequest, known: dict[str, tuple[Callable[..., Any], str]], action: str, **subject: Any
+    request: HttpRequest, actions: dict[str, tuple[Callable[..., Any], str]], action: str, **subject: Any
 ) -> bool:
-    if action not in known:
+    if action not in actions:
         raise Http404
-    service, sentence = known[action]
+    service, sentence = actions[action]
     try:
-        service(actor=person(request), **subject)
+        service(actor=current_user(request), **subject)
     except TributaryError as error:
         messages.error(request, error.detail)
         return False
     messages.success(request, sentence)
     return True
-
-
-def back(request: HttpRequest, page: str, *where: int) -> HttpResponse:
-    """To the page the button was on, if that is one of ours."""
-    target = request.POST.get("next", "")
-    ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    return redirect(target) if target and ours else redirect(page, *where)

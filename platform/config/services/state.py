@@ -11,7 +11,7 @@ from config.home import Home, write_private
 
 
 @dataclass(frozen=True)
-class Record:
+class ProcessRecord:
     """A process and how to reach it. Start time and pid together name one process for ever."""
 
     pid: int
@@ -24,29 +24,29 @@ class Record:
 
     def process(self) -> psutil.Process | None:
         try:
-            found = psutil.Process(self.pid)
-            same = abs(found.create_time() - self.started) < 0.05
-            return found if same and found.status() != psutil.STATUS_ZOMBIE else None
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started) < 0.05
+            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
         except psutil.Error:
             return None
 
 
-def record_of(pid: int, url: str = "") -> Record:
-    return Record(pid, psutil.Process(pid).create_time(), url)
+def process_record(pid: int, url: str = "") -> ProcessRecord:
+    return ProcessRecord(pid, psutil.Process(pid).create_time(), url)
 
 
-def read_state(home: Home) -> dict[str, Record]:
+def read_state(home: Home) -> dict[str, ProcessRecord]:
     try:
-        return {name: Record(**fields) for name, fields in json.loads(home.state.read_text()).items()}
+        return {name: ProcessRecord(**fields) for name, fields in json.loads(home.state.read_text()).items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
-def write_state(home: Home, records: dict[str, Record]) -> None:
+def write_state(home: Home, records: dict[str, ProcessRecord]) -> None:
     write_private(home.state, json.dumps({name: asdict(record) for name, record in records.items()}))
 
 
-def note(home: Home, name: str, record: Record) -> None:
+def record_process(home: Home, name: str, record: ProcessRecord) -> None:
     write_state(home, read_state(home) | {name: record})
 
 

@@ -1,4 +1,6 @@
 // The table as text to copy, views to keep and links to give away. Writing goes over the REST API.
+import { writeClipboard } from "../clipboard.js";
+
 const $ = (selector) => document.querySelector(selector);
 
 async function showText(address) {
@@ -11,10 +13,10 @@ async function showText(address) {
   dialog.querySelector("textarea").select();
 }
 
-// The clipboard is closed to pages without HTTPS; selecting and copying works everywhere.
+// Where the clipboard is closed, selecting and copying works all the same.
 async function copy(field) {
   field.select();
-  try { await navigator.clipboard.writeText(field.value); } catch { document.execCommand("copy"); }
+  if (!(await writeClipboard(field.value))) document.execCommand("copy");
   field.closest("dialog").querySelector("[data-copied]").textContent = "Copied.";
 }
 

@@ -15,10 +15,10 @@ from experiments.queue.services.runs import run_cancel, run_retry
 from experiments.studies.services.changes import study_cancel, study_delete, study_pause, study_resume, study_retry
 from tests.experiments import lab
 
-Told = tuple[str, str, str, dict[str, Any]]
+Entry = tuple[str, str, str, dict[str, Any]]
 
 
-def told() -> Told:
+def last_entry() -> Entry:
     """The latest entry."""
     entry = AuditEntry.objects.latest("id")
     return entry.actor_name, entry.action, entry.subject, entry.detail
@@ -26,62 +26,62 @@ def told() -> Told:
 
 def test_a_launch(owner: User) -> None:
     study = lab.launched(owner)
-    assert told() == ("owner", "study.launch", f"study {study.pk}", {"name": "Two strategies", "runs": 6})
+    assert last_entry() == ("owner", "study.launch", f"study {study.pk}", {"name": "Two strategies", "runs": 6})
 
 
 def test_cancelling_a_study(owner: User, admin: User) -> None:
     study = lab.launched(owner)
     study_cancel(study=study, actor=admin)
-    assert told() == ("boss", "study.cancel", f"study {study.pk}", {"name": "Two strategies", "runs": 6})
+    assert last_entry() == ("boss", "study.cancel", f"study {study.pk}", {"name": "Two strategies", "runs": 6})
 
 
 def test_deleting_a_study(owner: User) -> None:
     study = lab.launched(owner)
     number = study.pk
     study_delete(study=study, actor=owner)
-    assert told() == ("owner", "study.delete", f"study {number}", {"name": "Two strategies", "runs": 6})
+    assert last_entry() == ("owner", "study.delete", f"study {number}", {"name": "Two strategies", "runs": 6})
 
 
 def test_cancelling_runs_one_by_one_and_many_at_once(owner: User) -> None:
     first, second, third, *_ = lab.runs_in_order(lab.launched(owner))
     run_cancel(run=first, actor=owner)
-    assert told() == ("owner", "run.cancel", f"run {first.pk}", {})
+    assert last_entry() == ("owner", "run.cancel", f"run {first.pk}", {})
     runs_cancel(runs=[second.pk, third.pk], actor=owner)
-    assert told() == ("owner", "run.cancel", "2 runs", {"runs": [second.pk, third.pk]})
+    assert last_entry() == ("owner", "run.cancel", "2 runs", {"runs": [second.pk, third.pk]})
 
 
 def test_pausing_resuming_and_retrying(owner: User, admin: User) -> None:
     study = lab.launched(owner)
     study_pause(study=study, actor=admin)
-    assert told() == ("boss", "study.pause", f"study {study.pk}", {"name": "Two strategies"})
+    assert last_entry() == ("boss", "study.pause", f"study {study.pk}", {"name": "Two strategies"})
     study_resume(study=study, actor=owner)
-    assert told() == ("owner", "study.resume", f"study {study.pk}", {"name": "Two strategies"})
+    assert last_entry() == ("owner", "study.resume", f"study {study.pk}", {"name": "Two strategies"})
 
     first, second, third, *_ = lab.runs_in_order(study)
     runs_cancel(runs=[first.pk, second.pk, third.pk], actor=owner)
     run_retry(run=first, actor=owner)
-    assert told() == ("owner", "run.retry", f"run {first.pk}", {})
+    assert last_entry() == ("owner", "run.retry", f"run {first.pk}", {})
     runs_retry(runs=[second.pk], actor=owner)
-    assert told() == ("owner", "run.retry", "1 run", {"runs": [second.pk]})
+    assert last_entry() == ("owner", "run.retry", "1 run", {"runs": [second.pk]})
     study_retry(study=study, actor=owner)
-    assert told() == ("owner", "study.retry", f"study {study.pk}", {"name": "Two strategies", "runs": 1})
+    assert last_entry() == ("owner", "study.retry", f"study {study.pk}", {"name": "Two strategies", "runs": 1})
 
 
 def test_a_new_person(db: None) -> None:
     user_create(name="mira", role="viewer")
-    assert told() == ("", "user.create", "user mira", {"role": "viewer"})
+    assert last_entry() == ("", "user.create", "user mira", {"role": "viewer"})
 
 
 def test_an_entry_outlives_the_person(owner: User) -> None:
     user, _ = user_create(name="mira", role="member")
     study_delete(study=lab.launched(user), actor=user)
     user.delete()
-    assert told()[0] == "mira"
+    assert last_entry()[0] == "mira"
 
 
-@pytest.mark.parametrize("deed", [study_cancel, study_delete])
-def test_what_is_refused_leaves_none(owner: User, stranger: User, deed: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("service", [study_cancel, study_delete])
+def test_what_is_refused_leaves_none(owner: User, stranger: User, service: Callable[..., Any]) -> None:
     study: Study = lab.launched(owner)
     with pytest.raises(NotAllowedError):
-        deed(study=study, actor=stranger)
-    assert told()[1] == "study.launch"
+        service(study=study, actor=stranger)
+    assert last_entry()[1] == "study.launch"

@@ -12,13 +12,13 @@ from experiments.models import AuditEntry, Token, User
 
 
 def secret_on(page: str) -> str | None:
-    found = re.search(r'<code id="secret">(.+?)</code>', page)
-    return found[1] if found else None
+    match = re.search(r'<code id="secret">(.+?)</code>', page)
+    return match[1] if match else None
 
 
 def test_a_token_is_made_and_its_secret_shown_once(browsers: dict[str, Client], owner: User) -> None:
-    given = {"name": "notebook", "scope": "write", "days": "30"}
-    answer = browsers["owner"].post("/me/tokens", given)
+    form = {"name": "notebook", "scope": "write", "days": "30"}
+    answer = browsers["owner"].post("/me/tokens", form)
     secret = secret_on(answer.content.decode())
     assert secret
     assert "no-store" in answer.headers["Cache-Control"]

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 from redis import Redis
 
-from experiments.access.services.throttling import Counter, counter
+from experiments.access.services.throttling import RequestCounter, request_counter
 from experiments.access.services.tokens import token_create
 from experiments.models import User
 
@@ -21,7 +21,7 @@ def limits(settings: Settings, redis_url: str) -> Settings:
     with Redis.from_url(redis_url) as redis:
         for key in redis.scan_iter("tributary:rate:*"):
             redis.delete(key)
-    counter(redis_url).quiet_until = 0.0
+    request_counter(redis_url).quiet_until = 0.0
     return settings
 
 
@@ -51,7 +51,7 @@ def test_a_persons_browser_and_tokens_share_their_limit_with_nobody_else(
 
 
 def test_web_processes_count_together(limits: Settings, redis_url: str) -> None:
-    one, other = Counter(redis_url), Counter(redis_url)
+    one, other = RequestCounter(redis_url), RequestCounter(redis_url)
     waits = [each.wait_for("tributary:rate:read:somebody", 3) for each in (one, other, one, other)]
     assert waits[:3] == [0, 0, 0]
     assert 19_000 < waits[3] <= 20_000
@@ -68,5 +68,5 @@ def test_without_redis_nobody_is_limited_and_the_log_tells_once(
     limits.REDIS_URL = "redis://127.0.0.1:1/0"
     with caplog.at_level(logging.WARNING):
         assert {mine.get("/api/v1/workers").status_code for _ in range(5)} == {200}
-    told: list[Any] = [each for each in caplog.messages if "Redis is away" in each]
-    assert len(told) == 1
+    warnings: list[Any] = [each for each in caplog.messages if "Redis is away" in each]
+    assert len(warnings) == 1

@@ -48,16 +48,16 @@ def test_its_last_use_is_noted_once_a_minute(owner: User) -> None:
     token, secret = token_create(owner=owner, name="a")
     assert token_authenticate(secret) == token
     token.refresh_from_db()
-    noted = token.used
-    assert noted
+    used = token.used
+    assert used
     token_authenticate(secret)
     token.refresh_from_db()
-    assert token.used == noted
-    Token.objects.update(used=noted - timedelta(seconds=61))
+    assert token.used == used
+    Token.objects.update(used=used - timedelta(seconds=61))
     token_authenticate(secret)
     token.refresh_from_db()
     assert token.used
-    assert token.used >= noted
+    assert token.used >= used
 
 
 def test_a_token_is_revoked_once(owner: User, admin: User) -> None:

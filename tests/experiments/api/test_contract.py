@@ -96,18 +96,18 @@ FAR = 1_000_000
 @pytest.fixture
 def study(owner: User) -> Study:
     """With a saved view and a share link, so that one number addresses all three."""
-    made = lab.launched(owner)
-    SavedView.objects.create(pk=made.pk + FAR, owner=owner, name="A view", query="study=1")
+    launched_study = lab.launched(owner)
+    SavedView.objects.create(pk=launched_study.pk + FAR, owner=owner, name="A view", query="study=1")
     ShareLink.objects.create(
-        pk=made.pk + FAR, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
+        pk=launched_study.pk + FAR, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
     )
     with connection.cursor() as cursor:  # numbers that were given by hand are not given again
         for table in ("savedview", "sharelink"):
-            cursor.execute(f"SELECT setval('experiments_{table}_id_seq', %s)", [made.pk + 2_000_000])
-    return made
+            cursor.execute(f"SELECT setval('experiments_{table}_id_seq', %s)", [launched_study.pk + 2_000_000])
+    return launched_study
 
 
-def sent(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
+def send_request(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
     there = study != NOT_THERE
     names = {"name": "niid-bench" if there else "nothing", "chart": "curves" if there else "nothing"}
     address = (path + row.query).format(study=study, run=run, view=study + FAR, link=study + FAR, **names)
@@ -128,10 +128,10 @@ def test_every_route_has_a_row() -> None:
 def test_everyone_gets_what_they_may(everyone: dict[str, Client], study: Study, method: str, path: str) -> None:
     row, run = ROUTES[method, path], lab.runs_in_order(study)[0].pk
     got = {who: undone(everyone[who], method, path, row, study.pk, run) for who in everyone}
-    assert got == expected(method, row)
+    assert got == expected_statuses(method, row)
 
 
-def expected(method: str, row: Row) -> dict[str, int]:
+def expected_statuses(method: str, row: Row) -> dict[str, int]:
     """A token may what its owner may, one that reads may no more than that, and a share link opens nothing here."""
     known = dict(zip(PEOPLE, row.statuses, strict=True))
     return known | {
@@ -149,8 +149,8 @@ def test_everyone_reads_what_streams_from_a_snapshot(everyone: dict[str, Client]
     for method, path in STREAMED:
         row = ROUTES[method, path]
         read = async_to_sync(read_to_its_end)
-        got = {who: read(sent(everyone[who], method, path, row, study.pk, run)) for who in everyone}
-        assert got == expected(method, row), path
+        got = {who: read(send_request(everyone[who], method, path, row, study.pk, run)) for who in everyone}
+        assert got == expected_statuses(method, row), path
 
 
 async def read_to_its_end(answer: Any) -> int:
@@ -162,7 +162,7 @@ async def read_to_its_end(answer: Any) -> int:
 def undone(client: Client, *request: Any) -> int:
     """The status; what was done is taken back, so that the next one finds the lab as it was."""
     with transaction.atomic():
-        answer = sent(client, *request)
+        answer = send_request(client, *request)
         transaction.set_rollback(True)
     return int(answer.status_code)
 
@@ -180,14 +180,14 @@ def test_a_stranger_learns_nothing_about_what_exists(
     everyone: dict[str, Client], study: Study, method: str, path: str
 ) -> None:
     run = lab.runs_in_order(study)[0].pk
-    here = sent(everyone["nobody"], method, path, ROUTES[method, path], study.pk, run)
-    gone = sent(everyone["nobody"], method, path, ROUTES[method, path], NOT_THERE, NOT_THERE)
+    here = send_request(everyone["nobody"], method, path, ROUTES[method, path], study.pk, run)
+    gone = send_request(everyone["nobody"], method, path, ROUTES[method, path], NOT_THERE, NOT_THERE)
     assert (here.status_code, here.content) == (gone.status_code, gone.content)
 
 
 @pytest.mark.parametrize(("method", "path"), [key for key in ROUTES if "{" in key[1]])
 def test_what_is_not_there_is_not_found(everyone: dict[str, Client], method: str, path: str) -> None:
-    answer = sent(everyone["owner"], method, path, ROUTES[method, path], NOT_THERE, NOT_THERE)
+    answer = send_request(everyone["owner"], method, path, ROUTES[method, path], NOT_THERE, NOT_THERE)
     assert (answer.status_code, answer.json()) == (404, {"detail": "There is no such thing.", "errors": []})
 
 

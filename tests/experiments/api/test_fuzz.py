@@ -90,8 +90,8 @@ def cases(label: str, ids: dict[str, int]) -> st.SearchStrategy[Any]:
             case.path_parameters |= {name: ids[name] for name in case.path_parameters if name in ids}
         return case
 
-    drawn = st.sampled_from(MODES).flatmap(lambda mode: OPERATIONS[label].as_strategy(mode))
-    return st.builds(about_what_is_there, drawn, st.booleans())
+    any_case = st.sampled_from(MODES).flatmap(lambda mode: OPERATIONS[label].as_strategy(mode))
+    return st.builds(about_what_is_there, any_case, st.booleans())
 
 
 def send(web: Web, case: Any, **headers: str) -> Any:

@@ -26,8 +26,8 @@ def test_the_catalog_lists_components_with_schemas(client: Client, viewer: User)
 
 def test_workers_are_listed(client: Client, viewer: User, worker: Worker) -> None:
     client.force_login(viewer)
-    (found,) = client.get("/api/v1/workers").json()
-    assert (found["name"], found["device"], found["alive"], found["run"]) == ("worker-1@lab", "cpu", True, None)
+    (answer,) = client.get("/api/v1/workers").json()
+    assert (answer["name"], answer["device"], answer["alive"], answer["run"]) == ("worker-1@lab", "cpu", True, None)
 
 
 def test_the_docs_use_local_assets_only(client: Client, viewer: User) -> None:
@@ -63,5 +63,5 @@ print(sorted({"torch", "flwr", "ray"} & set(sys.modules)))
 
 
 def test_neither_web_nor_worker_process_imports_what_computes() -> None:
-    found = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    answer = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

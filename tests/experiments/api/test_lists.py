@@ -15,29 +15,29 @@ from tests.experiments import lab
 @pytest.fixture
 def study(owner: User) -> Study:
     """fedavg with seeds 0 to 2 ends at 0.5, 0.9 and NaN; of fedprox, one at work at 0.7 and two in the queue."""
-    made = lab.launched(owner)
-    runs = lab.runs_in_order(made)
+    launched_study = lab.launched(owner)
+    runs = lab.runs_in_order(launched_study)
     for run, last in zip(runs[:3], (0.5, 0.9, math.nan), strict=True):
         lab.record(run, {"accuracy": [0.1, 0.2, last]})
     lab.record(runs[3], {"accuracy": [0.1, 0.7]}, RunState.RUNNING)
-    return made
+    return launched_study
 
 
 def walk(client: Client, address: str) -> list[Any]:
     """Every item, a page of two at a time."""
-    found: list[Any] = []
+    items: list[Any] = []
     page = client.get(f"{address}&limit=2").json()
-    found += page["items"]
+    items += page["items"]
     while page["next"]:
         page = client.get(f"{address}&limit=2&cursor={page['next']}").json()
-        found += page["items"]
-    assert page["count"] == len(found)
-    return found
+        items += page["items"]
+    assert page["count"] == len(items)
+    return items
 
 
-def places(study: Study, found: list[Any]) -> list[int]:
+def places(study: Study, items: list[Any]) -> list[int]:
     order = [run.pk for run in lab.runs_in_order(study)]
-    return [order.index(each["id"]) for each in found]
+    return [order.index(each["id"]) for each in items]
 
 
 @pytest.mark.parametrize(
@@ -88,15 +88,15 @@ def test_studies_are_filtered_and_sorted(mine: Client, owner: User, study: Study
     Study.objects.filter(pk=other.pk).update(tags=["paper"], origin="tour", priority=5)
     mine.patch(f"/api/v1/studies/{study.pk}", {"archived": True}, content_type="application/json")
 
-    def found(query: str) -> list[int]:
+    def items(query: str) -> list[int]:
         return [each["id"] for each in walk(mine, f"/api/v1/studies?{query}")]
 
-    assert found("sort=name") == [other.pk, study.pk]
-    assert found("sort=-priority") == [other.pk, study.pk]
-    assert found("tag=paper&tag=x") == found("origin=tour") == found("archived=false") == [other.pk]
-    assert found("archived=true") == [study.pk]
-    assert (found("owner=owner"), found("owner=nobody")) == ([other.pk, study.pk], [])
-    assert found("search=a+study") == [other.pk]
+    assert items("sort=name") == [other.pk, study.pk]
+    assert items("sort=-priority") == [other.pk, study.pk]
+    assert items("tag=paper&tag=x") == items("origin=tour") == items("archived=false") == [other.pk]
+    assert items("archived=true") == [study.pk]
+    assert (items("owner=owner"), items("owner=nobody")) == ([other.pk, study.pk], [])
+    assert items("search=a+study") == [other.pk]
 
 
 @pytest.mark.parametrize(

@@ -36,21 +36,21 @@ def test_it_is_openapi_3_1_with_both_ways_in(document: Document) -> None:
 
 
 def test_every_operation_has_a_summary_a_description_and_a_name_of_its_own(document: Document) -> None:
-    named = [operation["operationId"] for _, operation in operations(document)]
-    assert len(named) == len(set(named))
-    assert "studies_launch" in named
+    names = [operation["operationId"] for _, operation in operations(document)]
+    assert len(names) == len(set(names))
+    assert "studies_launch" in names
     bare = [name for name, each in operations(document) if not each.get("summary") or not each.get("description")]
     assert bare == []
 
 
 def test_no_two_types_share_a_name() -> None:
     """In the document the second would silently stand for both."""
-    named: dict[str, set[type]] = {}
+    names: dict[str, set[type]] = {}
     for operation in all_operations():
         for model in (*operation.models, *filter(None, operation.response_models.values())):
             for each in types_in(model):
-                named.setdefault(each.__name__, set()).add(each)
-    assert [name for name, types in named.items() if len(types) > 1] == []
+                names.setdefault(each.__name__, set()).add(each)
+    assert [name for name, types in names.items() if len(types) > 1] == []
 
 
 def all_operations() -> Iterator[Any]:

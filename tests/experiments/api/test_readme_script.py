@@ -17,8 +17,8 @@ README = Path(__file__).parents[3] / "README.md"
 
 
 def script() -> str:
-    (found,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    return str(found)
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    return str(code)
 
 
 def test_it_has_ten_lines() -> None:

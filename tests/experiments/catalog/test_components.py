@@ -33,8 +33,8 @@ def test_without_components_of_its_own_a_lab_has_no_problems() -> None:
 
 
 def test_a_problem_is_told_once_with_all_who_have_it(own: Catalog) -> None:
-    same = worker("same", plugins=own.own_stamps, problems=["own.py: It is wrong."])
-    alone = worker("alone", plugins=own.own_stamps, problems=["other.py: It is wrong, too."])
+    same = worker("same", plugins=own.plugin_stamps, problems=["own.py: It is wrong."])
+    alone = worker("alone", plugins=own.plugin_stamps, problems=["other.py: It is wrong, too."])
 
     assert component_problems([same, alone], own) == {
         "own.py: It is wrong.": ["web server", "same"],
@@ -45,11 +45,11 @@ def test_a_problem_is_told_once_with_all_who_have_it(own: Catalog) -> None:
 def test_a_worker_with_other_files_is_told(own: Catalog) -> None:
     lacking = worker("lacking", plugins={})
     older = worker("older", plugins={"strategy mine": "1+000000000000"})
-    further = worker("further", plugins={**own.own_stamps, "model huge": "2+abc"})
+    further = worker("further", plugins={**own.plugin_stamps, "model huge": "2+abc"})
 
-    found = component_problems([lacking, older, further], own)
+    problems = component_problems([lacking, older, further], own)
 
-    assert found == {
+    assert problems == {
         "own.py: It is wrong.": ["web server"],
         "The strategy mine is not on this worker: copy its file there, then start the worker again.": ["lacking"],
         "The strategy mine has other code than on the web server: copy its file, then start both again.": ["older"],

@@ -19,7 +19,7 @@ from pytest_django import DjangoDbBlocker
 from experiments.models import Metric, Role, Run, User, Worker
 from tests.conftest import HOME
 from tests.live import LivePlatform
-from tests.workers.catalog.plugins.examples import FRAGILE, documented, write
+from tests.workers.catalog.plugins.examples import FRAGILE, write, write_documented
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STUDY: dict[str, Any] = {
@@ -42,7 +42,7 @@ STUDY: dict[str, Any] = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the docs show, and beside it a broken file, one that is too heavy, and one that can be made to fail."""
     made = tmp_path_factory.mktemp("components")
-    documented(made)
+    write_documented(made)
     write(made, "strategies/broken.py", "def")
     write(made, "strategies/heavy.py", "import torch")
     write(made, "datasets/fragile.py", FRAGILE.format(switch=made / "switch"))

@@ -8,6 +8,9 @@ from experiments.charts.confusion import (
     confusion_description,
     confusion_figure,
     confusion_info,
+    confusions_figure,
+    confusions_table,
+    sum_confusions,
 )
 
 NAMES = ("cat", "dog", "owl")
@@ -49,3 +52,36 @@ def test_it_is_told_in_words() -> None:
         "Confusion matrix of 3 classes over 20 samples, 65.00% right. Commonest confusions: owl taken for dog 4 times; "
         "cat taken for dog 2 times; dog taken for cat 1 times."
     )
+
+
+TWO_NAMES = ("cat", "dog")
+
+
+def test_seeds_of_a_cell_are_added_up() -> None:
+    info = sum_confusions([[[3, 1], [0, 4]], [[1, 3], [4, 0]]], TWO_NAMES)
+    assert info is not None
+    assert info.counts == ((4, 4), (4, 4))
+    assert info.accuracy == 0.5
+    assert sum_confusions([], TWO_NAMES) is None
+    assert sum_confusions([[[1]], [[1, 0], [0, 1]]], TWO_NAMES) is None
+
+
+def test_matrices_stand_side_by_side_with_their_accuracy_above() -> None:
+    infos = {
+        label: sum_confusions([matrix], TWO_NAMES)
+        for label, matrix in (("fedavg", [[3, 1], [0, 4]]), ("fedprox", [[4, 0], [0, 4]]))
+    }
+    figure = confusions_figure({label: info for label, info in infos.items() if info})
+    assert [words["text"] for words in figure["layout"]["annotations"]] == [
+        "fedavg<br>87.5% right",
+        "fedprox<br>100.0% right",
+    ]
+    assert [trace.get("xaxis", "x") for trace in figure["data"]] == ["x", "x2"]
+    assert len(go.Figure(figure).data) == 2
+    assert confusions_figure({})["data"] == []
+
+
+def test_as_rows() -> None:
+    info = sum_confusions([[[3, 1], [0, 4]]], TWO_NAMES)
+    assert info is not None
+    assert confusions_table({"fedavg": info}).rows[1] == ("fedavg", "cat", "dog", 1, 0.25)

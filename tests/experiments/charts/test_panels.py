@@ -2,20 +2,20 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from experiments.charts.panels import Grid, grid_of, level_line, on_panel, panel_layout
+from experiments.charts.panels import PanelGrid, level_lines, on_panel, panel_grid, panel_layout
 
 X, Y = {"title": {"text": "Round"}}, {"title": {"text": "Loss"}}
 
 
 def test_one_panel_is_an_ordinary_chart() -> None:
-    layout = panel_layout(Grid(), X, Y)
+    layout = panel_layout(PanelGrid(), X, Y)
     assert layout["xaxis"] == {"title": {"text": "Round"}, "domain": [0.0, 1.0]}
     assert "height" not in layout
     assert layout["annotations"] == []
 
 
 def test_rows_and_columns_share_their_axes_and_only_the_outer_ones_are_labelled() -> None:
-    layout = panel_layout(Grid(("a", "b"), ("x", "y")), X, Y)
+    layout = panel_layout(PanelGrid(("a", "b"), ("x", "y")), X, Y)
     assert sorted(name for name in layout if "axis" in name) == [
         *("xaxis", "xaxis2", "xaxis3", "xaxis4"),
         *("yaxis", "yaxis2", "yaxis3", "yaxis4"),
@@ -28,12 +28,12 @@ def test_rows_and_columns_share_their_axes_and_only_the_outer_ones_are_labelled(
 
 
 def test_many_panels_of_one_axis_stand_in_rows_of_three() -> None:
-    grid = grid_of([("", name) for name in "abcde"])
+    grid = panel_grid([("", name) for name in "abcde"])
     assert (grid.across, grid.down, grid.panels) == (3, 2, 5)
     assert [grid.at(place) for place in (1, 3, 4, 5)] == [(0, 0), (0, 2), (1, 0), (1, 1)]
     layout = panel_layout(grid, X, Y)
     assert layout["height"] == 560 + 64
-    assert grid_of([("", name) for name in "abcdefghi"]).height == 3 * 210 + 64
+    assert panel_grid([("", name) for name in "abcdefghi"]).height == 3 * 210 + 64
     # The third has nothing below it, so it is labelled; the first two are not.
     assert [place for place in ("", "2", "3", "4", "5") if "showticklabels" not in layout[f"xaxis{place}"]] == [
         *("3", "4", "5")
@@ -41,7 +41,7 @@ def test_many_panels_of_one_axis_stand_in_rows_of_three() -> None:
 
 
 def test_it_draws_no_more_panels_than_fit() -> None:
-    grid = grid_of([(row, column) for row in "abcdefgh" for column in "xyz"])
+    grid = panel_grid([(row, column) for row in "abcdefgh" for column in "xyz"])
     assert (grid.rows, grid.columns) == (tuple("abcdef"), ("x", "y", "z"))
     assert grid.place("g", "x") is None
     assert grid.place("b", "z") == 6
@@ -50,7 +50,7 @@ def test_it_draws_no_more_panels_than_fit() -> None:
 def test_traces_and_lines_go_to_their_panel() -> None:
     assert on_panel({"y": [1]}, 1) == {"y": [1]}
     assert on_panel({"y": [1]}, 3) == {"y": [1], "xaxis": "x3", "yaxis": "y3"}
-    assert [(line["xref"], line["yref"], line["y0"]) for line in level_line(Grid(columns=("a", "b")), 90.0)] == [
+    assert [(line["xref"], line["yref"], line["y0"]) for line in level_lines(PanelGrid(columns=("a", "b")), 90.0)] == [
         ("x domain", "y", 90.0),
         ("x2 domain", "y2", 90.0),
     ]

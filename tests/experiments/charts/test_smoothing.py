@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from experiments.charts.smoothing import Drawing, drawing_notes, redrawn, smoothed
+from experiments.charts.smoothing import LineOptions, apply_line_options, line_option_notes, moving_average
 
 
 def figure(*values: float) -> dict[str, Any]:
@@ -14,37 +14,39 @@ def figure(*values: float) -> dict[str, Any]:
 
 def test_smoothing_starts_at_the_first_value_and_weighs_the_past() -> None:
     # Weights 1; 1/3, 2/3; 1/7, 2/7, 4/7: each older value counts half as much.
-    assert smoothed([1.0, 4.0, 4.0], 0.5) == pytest.approx([1.0, 3.0, 25 / 7])
-    assert smoothed([3.0, 3.0, 3.0], 0.9) == pytest.approx([3.0, 3.0, 3.0])
+    assert moving_average([1.0, 4.0, 4.0], 0.5) == pytest.approx([1.0, 3.0, 25 / 7])
+    assert moving_average([3.0, 3.0, 3.0], 0.9) == pytest.approx([3.0, 3.0, 3.0])
 
 
 def test_smoothing_keeps_every_measured_point_on_top() -> None:
-    band, average, measured = redrawn(figure(1.0, 4.0), Drawing(smoothing=0.5))["data"]
+    band, average, measured = apply_line_options(figure(1.0, 4.0), LineOptions(smoothing=0.5))["data"]
     assert "name" not in band
     assert (average["mode"], average["y"], "name" in average) == ("lines", pytest.approx([1.0, 3.0]), False)
     assert (measured["mode"], measured["x"], measured["y"]) == ("markers", [0, 1], [1.0, 4.0])
 
 
 def test_without_smoothing_the_line_is_as_measured() -> None:
-    assert redrawn(figure(1.0, 4.0), Drawing())["data"] == figure(1.0, 4.0)["data"]
+    assert apply_line_options(figure(1.0, 4.0), LineOptions())["data"] == figure(1.0, 4.0)["data"]
 
 
 def test_a_few_points_are_marked_if_asked() -> None:
-    assert redrawn(figure(1.0, 4.0), Drawing(points=True))["data"][1]["mode"] == "lines+markers"
-    assert redrawn(figure(*range(50)), Drawing(points=True))["data"][1]["mode"] == "lines"
+    assert apply_line_options(figure(1.0, 4.0), LineOptions(points=True))["data"][1]["mode"] == "lines+markers"
+    assert apply_line_options(figure(*range(50)), LineOptions(points=True))["data"][1]["mode"] == "lines"
 
 
 def test_axes_are_logarithmic_one_by_one() -> None:
-    layout = redrawn(figure(1.0, 4.0), Drawing(log_y=True))["layout"]
+    layout = apply_line_options(figure(1.0, 4.0), LineOptions(log_y=True))["layout"]
     assert (layout["xaxis"].get("type"), layout["yaxis"]["type"]) == (None, "log")
 
 
 def test_it_says_what_was_smoothed_and_what_has_no_logarithm() -> None:
-    assert drawing_notes(figure(1.0, 4.0), Drawing()) == ""
-    assert drawing_notes(figure(1.0, 4.0), Drawing(smoothing=0.5)) == (
+    assert line_option_notes(figure(1.0, 4.0), LineOptions()) == ""
+    assert line_option_notes(figure(1.0, 4.0), LineOptions(smoothing=0.5)) == (
         "Lines: moving average (weight 0.5), points: as measured"
     )
-    assert drawing_notes(figure(1.0, -4.0), Drawing(log_x=True)) == "1 point has no logarithm and cannot be drawn"
-    assert drawing_notes(figure(1.0, 0.0), Drawing(log_x=True, log_y=True)) == (
+    assert (
+        line_option_notes(figure(1.0, -4.0), LineOptions(log_x=True)) == "1 point has no logarithm and cannot be drawn"
+    )
+    assert line_option_notes(figure(1.0, 0.0), LineOptions(log_x=True, log_y=True)) == (
         "2 points have no logarithm and cannot be drawn"
     )

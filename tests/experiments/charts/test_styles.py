@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from experiments.charts.styles import Style, styles
+from experiments.charts.styles import LineStyle, line_styles
 
 
 def spec(strategy: str, partition: str = "iid", ratio: float = 0.0, **parameters: float) -> dict[str, object]:
@@ -8,19 +8,19 @@ def spec(strategy: str, partition: str = "iid", ratio: float = 0.0, **parameters
 
 
 def test_a_strategy_has_the_same_hue_whoever_is_beside_it() -> None:
-    alone = styles({"a": spec("fedprox", mu=0.01)})
-    beside = styles({"a": spec("scaffold"), "b": spec("fedprox", mu=0.01)})
-    assert alone == {"a": Style("fedprox", 1, "solid")}
-    assert beside == {"a": Style("scaffold", 2, "solid"), "b": Style("fedprox", 1, "solid")}
+    alone = line_styles({"a": spec("fedprox", mu=0.01)})
+    beside = line_styles({"a": spec("scaffold"), "b": spec("fedprox", mu=0.01)})
+    assert alone == {"a": LineStyle("fedprox", 1, "solid")}
+    assert beside == {"a": LineStyle("scaffold", 2, "solid"), "b": LineStyle("fedprox", 1, "solid")}
 
 
 def test_two_values_of_one_strategy_do_not_share_a_hue() -> None:
-    found = styles({"a": spec("fedprox", mu=0.01), "b": spec("fedprox", mu=0.1), "c": spec("fedavg")})
-    assert [style.hue for style in found.values()] == [1, 2, 0]
+    styles = line_styles({"a": spec("fedprox", mu=0.01), "b": spec("fedprox", mu=0.1), "c": spec("fedavg")})
+    assert [style.hue for style in styles.values()] == [1, 2, 0]
 
 
 def test_everything_else_that_varies_is_told_by_the_dash() -> None:
-    found = styles(
+    styles = line_styles(
         {
             "a": spec("fedavg"),
             "b": spec("fedprox", mu=0.01),
@@ -28,17 +28,17 @@ def test_everything_else_that_varies_is_told_by_the_dash() -> None:
             "d": spec("fedprox", "shards", mu=0.01),
         }
     )
-    assert found == {
-        "a": Style("fedavg · iid", 0, "solid"),
-        "b": Style("fedprox · iid", 1, "solid"),
-        "c": Style("fedavg · shards", 0, "dash"),
-        "d": Style("fedprox · shards", 1, "dash"),
+    assert styles == {
+        "a": LineStyle("fedavg · iid", 0, "solid"),
+        "b": LineStyle("fedprox · iid", 1, "solid"),
+        "c": LineStyle("fedavg · shards", 0, "dash"),
+        "d": LineStyle("fedprox · shards", 1, "dash"),
     }
 
 
 def test_without_strategies_to_compare_the_first_axis_has_the_colours() -> None:
-    found = styles({str(ratio): spec("fedavg", ratio=ratio) for ratio in (0.0, 0.5, 1.0)})
-    assert [(style.label, style.hue) for style in found.values()] == [
+    styles = line_styles({str(ratio): spec("fedavg", ratio=ratio) for ratio in (0.0, 0.5, 1.0)})
+    assert [(style.label, style.hue) for style in styles.values()] == [
         ("hybrid ratio 0", 0),
         ("hybrid ratio 0.5", 1),
         ("hybrid ratio 1", 2),
@@ -46,6 +46,6 @@ def test_without_strategies_to_compare_the_first_axis_has_the_colours() -> None:
 
 
 def test_beyond_eight_values_the_hues_start_again_with_another_dash() -> None:
-    found = list(styles({str(place): spec("fedavg", ratio=place / 16) for place in range(10)}).values())
-    assert [style.hue for style in found] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1]
-    assert [style.dash for style in found[6:]] == ["solid", "solid", "dash", "dash"]
+    styles = list(line_styles({str(place): spec("fedavg", ratio=place / 16) for place in range(10)}).values())
+    assert [style.hue for style in styles] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1]
+    assert [style.dash for style in styles[6:]] == ["solid", "solid", "dash", "dash"]

@@ -23,14 +23,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIBUTARY_HOME", str(tmp_path / "home"))
 
 
-def drafted(client: Client, **asked: Any) -> dict[str, Any]:
-    answer = client.post("/studies/portrait", asked, content_type="application/json")
-    found: dict[str, Any] = answer.json()
-    return found
+def post_draft(client: Client, **body: Any) -> dict[str, Any]:
+    answer = client.post("/studies/portrait", body, content_type="application/json")
+    content: dict[str, Any] = answer.json()
+    return content
 
 
 def test_the_editor_offers_each_partition_and_draws_the_first(as_owner: Client) -> None:
-    answer = drafted(as_owner, blocks=[BLOCK])
+    answer = post_draft(as_owner, blocks=[BLOCK])
     assert answer["options"] == ["iid", "classes-per-client"]
     assert answer["chosen"] == "iid"
     assert answer["warnings"] == ["Labels are spread evenly: this partition is IID in its labels."]
@@ -39,7 +39,7 @@ def test_the_editor_offers_each_partition_and_draws_the_first(as_owner: Client) 
 
 
 def test_another_partition_is_drawn_when_it_is_chosen(as_owner: Client) -> None:
-    answer = drafted(as_owner, blocks=[BLOCK], of="classes-per-client")
+    answer = post_draft(as_owner, blocks=[BLOCK], of="classes-per-client")
     assert answer["chosen"] == "classes-per-client"
     assert answer["warnings"] == []
     assert {fact["name"]: fact["value"] for fact in answer["facts"]}["Classes a client"] == "2"
@@ -47,14 +47,14 @@ def test_another_partition_is_drawn_when_it_is_chosen(as_owner: Client) -> None:
 
 def test_a_draft_that_is_not_valid_yet_has_no_picture_but_a_sentence(as_owner: Client) -> None:
     for blocks in (None, [], [{"dataset": {"name": "blobs"}, "clients": "many"}]):
-        answer = drafted(as_owner, blocks=blocks)
+        answer = post_draft(as_owner, blocks=blocks)
         assert answer["options"] == []
         assert answer["problem"].startswith("The picture appears when the study has no problems")
     assert as_owner.post("/studies/portrait", "{", content_type="application/json").json()["options"] == []
 
 
 def test_data_that_is_not_here_is_told(as_owner: Client) -> None:
-    answer = drafted(as_owner, blocks=[{"dataset": {"name": "mnist"}}])
+    answer = post_draft(as_owner, blocks=[{"dataset": {"name": "mnist"}}])
     assert answer["problem"] == "mnist is not here yet: fetch or import it on the Data sets page."
 
 
@@ -72,7 +72,7 @@ def test_a_study_and_its_runs_have_their_pictures(as_owner: Client, owner: User)
 
 
 def test_pictures_are_served_and_strangers_see_none(browsers: dict[str, Client]) -> None:
-    address = drafted(browsers["viewer"], blocks=[BLOCK])["pictures"]["url"]
+    address = post_draft(browsers["viewer"], blocks=[BLOCK])["pictures"]["url"]
     assert browsers["viewer"].get(address).headers["Content-Type"] == "image/png"
     assert browsers["nobody"].get(address).status_code == 302
     assert browsers["nobody"].post("/studies/portrait").status_code == 302
@@ -80,4 +80,5 @@ def test_pictures_are_served_and_strangers_see_none(browsers: dict[str, Client])
 
 def test_a_large_federation_is_drawn_by_another_process(as_owner: Client) -> None:
     large = {"dataset": {"name": "blobs", "train": 200_000}, "clients": 20}
-    assert {fact["name"]: fact["value"] for fact in drafted(as_owner, blocks=[large])["facts"]}["Samples"] == "200,000"
+    facts = post_draft(as_owner, blocks=[large])["facts"]
+    assert {fact["name"]: fact["value"] for fact in facts}["Samples"] == "200,000"

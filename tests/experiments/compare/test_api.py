@@ -12,10 +12,10 @@ from tests.experiments import lab
 
 @pytest.fixture
 def study(owner: User) -> Study:
-    made = lab.launched(owner)
-    for place, run in enumerate(lab.runs_in_order(made)):
+    study = lab.launched(owner)
+    for place, run in enumerate(lab.runs_in_order(study)):
         lab.record(run, {"accuracy": [0.1, 0.5 + place / 16]})
-    return made
+    return study
 
 
 @pytest.fixture
@@ -43,25 +43,25 @@ def test_an_unknown_chart_is_not_there_and_a_wrong_study_is_refused(client: Clie
 
 
 def test_views_are_saved_listed_and_deleted(client: Client, stranger: User) -> None:
-    made = client.post("/api/v1/views", {"name": "Ours", "query": "study=1"}, content_type="application/json")
-    assert (made.status_code, made.json()["owner"], made.json()["shared"]) == (201, "owner", True)
+    answer = client.post("/api/v1/views", {"name": "Ours", "query": "study=1"}, content_type="application/json")
+    assert (answer.status_code, answer.json()["owner"], answer.json()["shared"]) == (201, "owner", True)
     SavedView.objects.create(owner=stranger, name="Theirs", query="study=2", shared=False)
     listed = client.get("/api/v1/views").json()
     assert (listed["count"], [item["name"] for item in listed["items"]]) == (1, ["Ours"])
     assert client.delete(f"/api/v1/views/{SavedView.objects.get(name='Theirs').pk}").status_code == 404
-    assert client.delete(f"/api/v1/views/{made.json()['id']}").status_code == 204
+    assert client.delete(f"/api/v1/views/{answer.json()['id']}").status_code == 204
     assert [view.name for view in SavedView.objects.all()] == ["Theirs"]
 
 
 def test_a_link_is_told_once_opens_logged_out_and_closes_when_revoked(client: Client, study: Study) -> None:
-    wish = {"query": f"study={study.pk}", "title": "For reviewers", "days": 7}
-    made = client.post("/api/v1/share-links", wish, content_type="application/json").json()
-    path = made["url"].removeprefix("http://testserver")
+    body = {"query": f"study={study.pk}", "title": "For reviewers", "days": 7}
+    link = client.post("/api/v1/share-links", body, content_type="application/json").json()
+    path = link["url"].removeprefix("http://testserver")
     assert Client().get(path).status_code == 200
     (listed,) = client.get("/api/v1/share-links").json()["items"]
     assert "url" not in listed
     assert (listed["title"], listed["prefix"]) == ("For reviewers", path.removeprefix("/shared/")[:8])
-    assert client.delete(f"/api/v1/share-links/{made['id']}").status_code == 204
+    assert client.delete(f"/api/v1/share-links/{link['id']}").status_code == 204
     assert Client().get(path).status_code == 404
     assert client.get("/api/v1/share-links").json()["count"] == 0
 
@@ -69,8 +69,8 @@ def test_a_link_is_told_once_opens_logged_out_and_closes_when_revoked(client: Cl
 def test_others_links_are_neither_listed_nor_revoked(client: Client, study: Study, stranger: User) -> None:
     other = Client()
     other.force_login(stranger)
-    wish = {"query": f"study={study.pk}"}
-    made = other.post("/api/v1/share-links", wish, content_type="application/json").json()
+    body = {"query": f"study={study.pk}"}
+    link = other.post("/api/v1/share-links", body, content_type="application/json").json()
     assert client.get("/api/v1/share-links").json()["count"] == 0
-    assert client.delete(f"/api/v1/share-links/{made['id']}").status_code == 403
+    assert client.delete(f"/api/v1/share-links/{link['id']}").status_code == 403
     assert ShareLink.objects.get().revoked is None

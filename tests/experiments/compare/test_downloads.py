@@ -15,8 +15,8 @@ def rows(client: Client, address: str, **query: object) -> list[dict[str, str]]:
 
 
 def test_the_numbers_behind_the_curves_are_those_stored(as_owner: Client, study: Study) -> None:
-    found = rows(as_owner, "/compare/charts/curves.csv", study=study.pk)
-    assert [(row["strategy"], row["round"], row["mean"], row["n"]) for row in found] == [
+    points = rows(as_owner, "/compare/charts/curves.csv", study=study.pk)
+    assert [(row["strategy"], row["round"], row["mean"], row["n"]) for row in points] == [
         ("fedavg", "0", "0.10000000000000002", "3"),
         ("fedavg", "1", "0.5", "3"),
         ("fedavg", "2", "0.9", "3"),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from experiments.compare.chart_builders import CHARTS
+from experiments.compare.chart_builders import CHART_BUILDERS
 from experiments.compare.choices import TABS
 from experiments.models import Study
 from tests.experiments import lab
@@ -35,7 +35,7 @@ def test_every_tab_opens_and_names_what_is_compared(as_owner: Client, study: Stu
     assert "1 study · 6 runs in 2 cells" in page
 
 
-@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("name", CHART_BUILDERS)
 def test_every_chart_has_words_and_numbers_and_survives_empty_and_diverged_runs(
     as_owner: Client, study: Study, name: str
 ) -> None:

@@ -9,8 +9,8 @@ from experiments.compare.selectors.values import (
     best_values,
     final_values,
     last_values,
-    reached,
-    totals,
+    target_values,
+    total_values,
     values_at,
 )
 from experiments.models import Run, RunState, User
@@ -20,12 +20,12 @@ from tests.experiments import lab
 @pytest.fixture
 def runs(owner: User) -> list[Run]:
     """A whole one, one that stopped early, one that diverged, one at work, and two that wait."""
-    found = lab.runs_in_order(lab.launched(owner))
-    lab.record(found[0], {"accuracy": [0.1, 0.9, 0.8], "bytes_up": [1.0, 2.0, 4.0], "seconds": [0.5, 0.5, 0.5]})
-    lab.record(found[1], {"accuracy": [0.2, 0.4], "bytes_up": [1.0, 2.0]})
-    lab.record(found[2], {"accuracy": [0.3, math.nan]})
-    lab.record(found[3], {"accuracy": [0.1, 0.95]}, RunState.RUNNING)
-    return found
+    runs = lab.runs_in_order(lab.launched(owner))
+    lab.record(runs[0], {"accuracy": [0.1, 0.9, 0.8], "bytes_up": [1.0, 2.0, 4.0], "seconds": [0.5, 0.5, 0.5]})
+    lab.record(runs[1], {"accuracy": [0.2, 0.4], "bytes_up": [1.0, 2.0]})
+    lab.record(runs[2], {"accuracy": [0.3, math.nan]})
+    lab.record(runs[3], {"accuracy": [0.1, 0.95]}, RunState.RUNNING)
+    return runs
 
 
 def by_run(values: list[RunValue], runs: list[Run]) -> dict[int, float | None]:
@@ -33,13 +33,13 @@ def by_run(values: list[RunValue], runs: list[Run]) -> dict[int, float | None]:
 
 
 def test_the_last_value_of_finished_runs(runs: list[Run]) -> None:
-    found = by_run(final_values(runs=[run.pk for run in runs], metric="accuracy"), runs)
-    assert found == {0: 0.8, 1: 0.4, 2: pytest.approx(math.nan, nan_ok=True)}
+    values = by_run(final_values(runs=[run.pk for run in runs], metric="accuracy"), runs)
+    assert values == {0: 0.8, 1: 0.4, 2: pytest.approx(math.nan, nan_ok=True)}
 
 
 def test_the_mean_of_the_last_few(runs: list[Run]) -> None:
-    found = by_run(last_values(runs=[run.pk for run in runs], metric="accuracy", last=2), runs)
-    assert found == {0: pytest.approx(0.85), 1: pytest.approx(0.3), 2: pytest.approx(math.nan, nan_ok=True)}
+    values = by_run(last_values(runs=[run.pk for run in runs], metric="accuracy", last=2), runs)
+    assert values == {0: pytest.approx(0.85), 1: pytest.approx(0.3), 2: pytest.approx(math.nan, nan_ok=True)}
 
 
 def test_the_best_finite_value_either_way(runs: list[Run]) -> None:
@@ -51,23 +51,23 @@ def test_the_best_finite_value_either_way(runs: list[Run]) -> None:
 
 
 def test_at_given_rounds_of_every_run_that_came_so_far(runs: list[Run]) -> None:
-    found = values_at(runs=[run.pk for run in runs], metric="accuracy", at=[0, 2])
-    assert sorted((each.column, each.value) for each in found) == [(0, 0.1), (0, 0.1), (0, 0.2), (0, 0.3), (2, 0.8)]
+    values = values_at(runs=[run.pk for run in runs], metric="accuracy", at=[0, 2])
+    assert sorted((each.column, each.value) for each in values) == [(0, 0.1), (0, 0.1), (0, 0.2), (0, 0.3), (2, 0.8)]
 
 
 def test_rounds_to_a_target_and_who_never_reached_it(runs: list[Run]) -> None:
     pks = [run.pk for run in runs]
-    found = by_run(reached(runs=pks, metric="accuracy", target=0.9, higher=True), runs)
+    values = by_run(target_values(runs=pks, metric="accuracy", target=0.9, higher=True), runs)
     # The run at work has reached it; those that wait may yet.
-    assert found == {0: 1.0, 1: None, 2: None, 3: 1.0}
-    assert by_run(reached(runs=pks[:1], metric="accuracy", target=0.1, higher=False), runs) == {0: 0.0}
+    assert values == {0: 1.0, 1: None, 2: None, 3: 1.0}
+    assert by_run(target_values(runs=pks[:1], metric="accuracy", target=0.1, higher=False), runs) == {0: 0.0}
 
 
 def test_what_was_spent_until_then_and_in_all(runs: list[Run]) -> None:
     pks = [run.pk for run in runs]
-    found = by_run(
-        reached(runs=pks, metric="accuracy", target=0.4, higher=True, spent=["bytes_up", "bytes_down"]), runs
+    values = by_run(
+        target_values(runs=pks, metric="accuracy", target=0.4, higher=True, spent=["bytes_up", "bytes_down"]), runs
     )
-    assert found == {0: 3.0, 1: 3.0, 2: None, 3: None}
-    assert by_run(totals(runs=pks, spent=["bytes_up"]), runs) == {0: 7.0, 1: 3.0}
-    assert by_run(totals(runs=pks, spent=["bytes_up"], until=1), runs) == {0: 3.0, 1: 3.0}
+    assert values == {0: 3.0, 1: 3.0, 2: None, 3: None}
+    assert by_run(total_values(runs=pks, spent=["bytes_up"]), runs) == {0: 7.0, 1: 3.0}
+    assert by_run(total_values(runs=pks, spent=["bytes_up"], until=1), runs) == {0: 3.0, 1: 3.0}

@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 
 from experiments.compare.choices import choices_of
-from experiments.compare.selection import Facet, FacetValue, Picked, picked, without
+from experiments.compare.selection import Facet, FacetValue, Selection, selection_of, spec_without
 from experiments.models import Study, User
 from tests.experiments import lab
 
@@ -22,8 +22,8 @@ def study(owner: User) -> Study:
     )
 
 
-def chosen(study: Study, text: str = "") -> Picked:
-    return picked(choices_of(QueryDict(f"study={study.pk}&{text}")))
+def chosen(study: Study, text: str = "") -> Selection:
+    return selection_of(choices_of(QueryDict(f"study={study.pk}&{text}")))
 
 
 def test_facets_are_the_axes_that_vary_with_their_values(study: Study) -> None:
@@ -40,22 +40,22 @@ def test_facets_are_the_axes_that_vary_with_their_values(study: Study) -> None:
 
 
 def test_values_of_one_axis_widen_and_those_of_another_narrow(study: Study) -> None:
-    found = chosen(study, "only=strategy:fedavg&only=strategy:fedprox · mu 1&only=partition:iid")
-    assert [(cell.spec["strategy"]["name"], cell.spec["partition"]["name"]) for cell in found.cells] == [
+    selection = chosen(study, "only=strategy:fedavg&only=strategy:fedprox · mu 1&only=partition:iid")
+    assert [(cell.spec["strategy"]["name"], cell.spec["partition"]["name"]) for cell in selection.cells] == [
         ("fedavg", "iid"),
         ("fedprox", "iid"),
     ]
-    assert list(found.axes) == ["strategy"]
-    assert len(found.facets) == 2
+    assert list(selection.axes) == ["strategy"]
+    assert len(selection.facets) == 2
     assert len(chosen(study, "only=strategy:nobody").cells) == 9
 
 
 def test_numbers_inside_components_can_be_axes(study: Study) -> None:
-    found = chosen(study)
-    assert list(found.fields) == ["partition.alpha", "strategy.mu", "strategy", "partition"]
-    on_alpha = found.on_field("partition.alpha")
+    selection = chosen(study)
+    assert list(selection.fields) == ["partition.alpha", "strategy.mu", "strategy", "partition"]
+    on_alpha = selection.field_values("partition.alpha")
     assert sorted(on_alpha.values()) == [0.1, 0.1, 0.1, 5.0, 5.0, 5.0]
-    rest = found.axes_without("partition.alpha")
+    rest = selection.axes_without("partition.alpha")
     assert list(rest) == ["strategy"]
     assert set(rest["strategy"]) == set(on_alpha)
 
@@ -67,9 +67,9 @@ def test_an_axis_told_by_the_chart_is_not_told_again(study: Study) -> None:
 
 def test_nothing_chosen_is_nothing_read(django_assert_num_queries: Any, db: None) -> None:
     with django_assert_num_queries(0):
-        assert picked(choices_of(QueryDict("metric=loss"))) == Picked((), (), {}, ())
+        assert selection_of(choices_of(QueryDict("metric=loss"))) == Selection((), (), {}, ())
 
 
 def test_fields_are_taken_out_at_any_depth() -> None:
     spec = {"a": {"name": "x", "b": 1, "c": {"d": 2, "e": 3}}, "f": 4}
-    assert without(spec, ["a.b", "a.c.d", "f"]) == {"a": {"name": "x", "c": {"e": 3}}}
+    assert spec_without(spec, ["a.b", "a.c.d", "f"]) == {"a": {"name": "x", "c": {"e": 3}}}

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from experiments.access.services.share_links import link_create
-from experiments.compare.chart_builders import CHARTS, CHARTS_OF
+from experiments.compare.chart_builders import CHART_BUILDERS, CHARTS_BY_TAB
 from experiments.compare.choices import TABS
 from experiments.models import Study
 from tests.experiments import lab
@@ -40,8 +40,8 @@ def test_it_asks_again_every_ten_seconds_only_while_runs_go_on(study: Study) -> 
 def test_only_the_charts_of_the_shared_tab_open(study: Study) -> None:
     for tab in TABS:
         address = share(study, f"tab={tab}")
-        opened = {name for name in CHARTS if nobody().get(f"{address}/charts/{name}").status_code == 200}
-        assert opened == set(CHARTS_OF[tab])
+        opened = {name for name in CHART_BUILDERS if nobody().get(f"{address}/charts/{name}").status_code == 200}
+        assert opened == set(CHARTS_BY_TAB[tab])
 
 
 def test_the_visitors_own_choices_count_for_nothing(study: Study) -> None:
@@ -49,11 +49,11 @@ def test_the_visitors_own_choices_count_for_nothing(study: Study) -> None:
     for run in lab.runs_in_order(other):
         lab.record(run, {"accuracy": [0.3, 0.31415]})
     address = share(study, "band=none")
-    asked = {"study": other.pk, "run": [run.pk for run in lab.runs_in_order(other)], "metric": "loss"}
-    chart = nobody().get(f"{address}/charts/curves", asked).json()
+    query = {"study": other.pk, "run": [run.pk for run in lab.runs_in_order(other)], "metric": "loss"}
+    chart = nobody().get(f"{address}/charts/curves", query).json()
     assert [trace["name"] for trace in chart["data"]] == ["fedavg · n=3", "fedprox · mu 0.1 · n=1"]
     for path in ("", "/charts/curves.csv", "/charts/table.csv", "/table.tex", "/table.md"):
-        text = nobody().get(f"{address}{path}", asked).content.decode()
+        text = nobody().get(f"{address}{path}", query).content.decode()
         assert "Secret" not in text
         assert "0.31415" not in text
         assert "31.41" not in text

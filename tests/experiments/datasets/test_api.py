@@ -18,17 +18,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client(viewer: User) -> Client:
-    made = Client()
-    made.force_login(viewer)
-    return made
+    browser = Client()
+    browser.force_login(viewer)
+    return browser
 
 
 def test_data_sets_say_what_they_are_and_what_to_do(client: Client) -> None:
-    found = {each["name"]: each for each in client.get("/api/v1/datasets").json()}
-    assert (found["digits"]["ready"], found["digits"]["train"], found["digits"]["shape"]) == (True, 1437, [1, 8, 8])
-    assert found["cifar10"]["ready"] is False
-    assert found["cifar10"]["what_to_do"].startswith("CIFAR-10 is not here yet")
-    assert found["femnist"]["parameters"] == {"name": "femnist", "subset": "digits"}
+    by_name = {each["name"]: each for each in client.get("/api/v1/datasets").json()}
+    digits = by_name["digits"]
+    assert (digits["ready"], digits["train"], digits["shape"]) == (True, 1437, [1, 8, 8])
+    assert by_name["cifar10"]["ready"] is False
+    assert by_name["cifar10"]["what_to_do"].startswith("CIFAR-10 is not here yet")
+    assert by_name["femnist"]["parameters"] == {"name": "femnist", "subset": "digits"}
 
 
 def test_a_runs_partition_has_counts_sizes_and_distances(client: Client, owner: User) -> None:

@@ -13,16 +13,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from config.processes import environment
+from config.processes import child_environment
 from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 
 from experiments.core.errors import ConflictError, NotAllowedError
 from experiments.datasets.services import jobs, uploads
-from experiments.datasets.services.job_processes import DatasetWork
+from experiments.datasets.services.job_processes import DatasetJobProcesses
 from experiments.datasets.services.jobs import job_claim, job_fail, job_progress, job_release, job_request, jobs_reap
-from experiments.datasets.services.uploads import npz_folder, npz_upload, pick_up_dropped
+from experiments.datasets.services.uploads import npz_folder, npz_upload, request_dropped_files
 from experiments.models import DatasetJob, JobKind, JobState, User
 from tests.experiments.originals import write_mnist, write_npz
 from workers.datasets import _cache
@@ -36,15 +36,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def wanted(actor: User | None, path: Path | str, dataset: str = "mnist") -> DatasetJob:
+def request_import(actor: User | None, path: Path | str, dataset: str = "mnist") -> DatasetJob:
     return job_request(actor=actor, dataset=dataset, kind=JobKind.IMPORT, path=str(path))
 
 
 def test_a_member_may_import_and_fetch_but_a_viewer_may_not(owner: User, viewer: User, tmp_path: Path) -> None:
-    assert wanted(owner, tmp_path).state == JobState.QUEUED
+    assert request_import(owner, tmp_path).state == JobState.QUEUED
     assert job_request(actor=owner, dataset="cifar10", kind=JobKind.FETCH).path == ""
     with pytest.raises(NotAllowedError, match="Ask an admin for the role member"):
-        wanted(viewer, tmp_path)
+        request_import(viewer, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_member_may_import_and_fetch_but_a_viewer_may_not(owner: User, viewer:
 )
 def test_a_path_that_leads_nowhere_is_refused_with_the_reason(owner: User, path: str, words: str) -> None:
     with pytest.raises(SpecError) as refused:
-        wanted(owner, path)
+        request_import(owner, path)
     assert words in refused.value.detail
     assert [problem.path for problem in refused.value.errors] == ["path"]
 
@@ -67,7 +67,7 @@ def test_a_path_that_leads_nowhere_is_refused_with_the_reason(owner: User, path:
 def test_what_is_made_here_cannot_be_imported(owner: User, tmp_path: Path) -> None:
     for name in ("digits", "unheard-of"):
         with pytest.raises(ConflictError, match="is not imported"):
-            wanted(owner, tmp_path, name)
+            request_import(owner, tmp_path, name)
 
 
 def test_what_has_no_files_to_fetch_says_so(owner: User) -> None:
@@ -76,18 +76,18 @@ def test_what_has_no_files_to_fetch_says_so(owner: User) -> None:
 
 
 def test_the_same_is_not_done_twice_at_once(owner: User, stranger: User, tmp_path: Path) -> None:
-    wanted(owner, tmp_path)
+    request_import(owner, tmp_path)
     with pytest.raises(ConflictError, match="MNIST is being worked on already"):
-        wanted(stranger, tmp_path)
+        request_import(stranger, tmp_path)
     claimed = job_claim()
     assert claimed is not None
     job_fail(job=claimed.pk, reason="no")
-    assert wanted(stranger, tmp_path).state == JobState.QUEUED
+    assert request_import(stranger, tmp_path).state == JobState.QUEUED
 
 
 def test_the_oldest_goes_first_and_progress_stays_between_0_and_1(owner: User, tmp_path: Path) -> None:
-    first = wanted(owner, tmp_path)
-    wanted(owner, tmp_path, "svhn")
+    first = request_import(owner, tmp_path)
+    request_import(owner, tmp_path, "svhn")
     claimed = job_claim()
     assert claimed == first
     job_progress(job=first.pk, share=1.7, text="a\0b")
@@ -96,7 +96,7 @@ def test_the_oldest_goes_first_and_progress_stays_between_0_and_1(owner: User, t
 
 
 def test_a_released_job_waits_again_and_an_ended_one_is_left_alone(owner: User, tmp_path: Path) -> None:
-    job = wanted(owner, tmp_path)
+    job = request_import(owner, tmp_path)
     job_claim()
     job_release(job=job.pk)
     job.refresh_from_db()
@@ -109,7 +109,7 @@ def test_a_released_job_waits_again_and_an_ended_one_is_left_alone(owner: User, 
 
 
 def test_a_job_whose_process_fell_silent_is_ended(owner: User, tmp_path: Path) -> None:
-    job = wanted(owner, tmp_path)
+    job = request_import(owner, tmp_path)
     job_claim()
     assert jobs_reap() == 0
     DatasetJob.objects.filter(pk=job.pk).update(heartbeat=Now() - timedelta(seconds=61))
@@ -153,30 +153,30 @@ def test_a_file_put_into_the_folder_is_asked_for_once_until_it_changes(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_npz(npz_folder() / "mine.npz")
-    assert pick_up_dropped() == 0
-    monkeypatch.setattr(uploads, "SETTLED", -100.0)
-    assert (pick_up_dropped(), pick_up_dropped()) == (1, 0)
+    assert request_dropped_files() == 0
+    monkeypatch.setattr(uploads, "SETTLED_SECONDS", -100.0)
+    assert (request_dropped_files(), request_dropped_files()) == (1, 0)
     job = job_claim()
     assert job is not None
     assert (job.path, job.person) == (str(path), None)
     job_fail(job=job.pk, reason="no")
-    assert pick_up_dropped() == 0
+    assert request_dropped_files() == 0
     os.utime(path, (time.time() + 60, time.time() + 60))
-    assert pick_up_dropped() == 1
+    assert request_dropped_files() == 1
 
 
 def test_a_file_that_cannot_be_asked_for_is_left_and_stops_nobody(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "SETTLED", -100.0)
+    monkeypatch.setattr(uploads, "SETTLED_SECONDS", -100.0)
     for name in ("a", "b"):
         write_npz(npz_folder() / f"{name}.npz")
-    monkeypatch.setattr(jobs, "unreadable", lambda path: "No." if path.name == "a.npz" else None)
-    assert pick_up_dropped() == 1
+    monkeypatch.setattr(jobs, "path_problem", lambda path: "No." if path.name == "a.npz" else None)
+    assert request_dropped_files() == 1
     assert Path(DatasetJob.objects.get().path).name == "b.npz"
 
 
 def test_a_process_that_cannot_be_started_fails_its_job(owner: User, tmp_path: Path) -> None:
-    job = wanted(owner, tmp_path)
-    DatasetWork(lambda _: subprocess.Popen(["/no/such/program"])).tick()
+    job = request_import(owner, tmp_path)
+    DatasetJobProcesses(lambda _: subprocess.Popen(["/no/such/program"])).tick()
     job.refresh_from_db()
     assert job.state == JobState.FAILED
     assert job.text.startswith("No process could be started: [Errno 2]")
@@ -186,10 +186,10 @@ def start(job: DatasetJob, **extra: str) -> subprocess.Popen[bytes]:
     """As the scheduler does, against the test database."""
     url = f"{settings.DATABASE_URL.rsplit('/', 1)[0]}/{connection.settings_dict['NAME']}"
     command = [sys.executable, str(ROOT / "manage.py"), "dataset_job", str(job.pk)]
-    return subprocess.Popen(command, env=environment(DATABASE_URL=url, **extra))
+    return subprocess.Popen(command, env=child_environment(DATABASE_URL=url, **extra))
 
 
-def until(work: DatasetWork, met: Callable[[], bool]) -> None:
+def until(work: DatasetJobProcesses, met: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
     while not met():
         assert time.monotonic() < deadline
@@ -197,23 +197,23 @@ def until(work: DatasetWork, met: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def ended(job: DatasetJob) -> bool:
+def has_ended(job: DatasetJob) -> bool:
     job.refresh_from_db()
     return not job.active
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_process_imports_verifies_and_tells_how_it_went(owner: User, tmp_path: Path) -> None:
-    job = wanted(owner, write_mnist(tmp_path / "originals"))
-    work = DatasetWork(start)
-    until(work, lambda: ended(job))
+    job = request_import(owner, write_mnist(tmp_path / "originals"))
+    work = DatasetJobProcesses(start)
+    until(work, lambda: has_ended(job))
     assert (job.state, job.text) == (JobState.DONE, "40 training and 10 test samples")
     known = _cache.manifest_of("mnist")
     assert known is not None
     damaged = _cache.folder_of("mnist") / known.entries["train_x"].file
     damaged.write_bytes(b"damaged")
     check = job_request(actor=owner, dataset="mnist", kind=JobKind.VERIFY)
-    until(work, lambda: ended(check))
+    until(work, lambda: has_ended(check))
     assert check.state == JobState.FAILED
     assert "has 7 bytes instead of" in check.text
     work.stop()
@@ -221,11 +221,11 @@ def test_a_process_imports_verifies_and_tells_how_it_went(owner: User, tmp_path:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_process_that_is_killed_fails_its_job(owner: User, tmp_path: Path) -> None:
-    job = wanted(owner, tmp_path)
-    work = DatasetWork(lambda _: subprocess.Popen(["sleep", "60"]))
+    job = request_import(owner, tmp_path)
+    work = DatasetJobProcesses(lambda _: subprocess.Popen(["sleep", "60"]))
     work.tick()
     os.kill(work.children[job.pk].pid, signal.SIGKILL)
-    until(work, lambda: ended(job))
+    until(work, lambda: has_ended(job))
     assert job.text == "Its process ended with -9. The scheduler's log has more."
 
 
@@ -235,7 +235,7 @@ def test_a_process_that_is_asked_to_leave_gives_its_job_back(owner: User, tmp_pa
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         job = job_request(actor=owner, dataset="mnist", kind=JobKind.FETCH)
-        work = DatasetWork(lambda each: start(each, TRIBUTARY_MIRROR=address))
+        work = DatasetJobProcesses(lambda each: start(each, TRIBUTARY_MIRROR=address))
         work.tick()
         silent.settimeout(60)
         connected, _ = silent.accept()

@@ -25,9 +25,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def mnist(tmp_path: Path) -> Path:
     folder = write_mnist(tmp_path / "mnist")
-    found = load_catalog().datasets["mnist"]
-    assert isinstance(found, ImportedDataset)
-    found.import_from(folder)
+    dataset = load_catalog().datasets["mnist"]
+    assert isinstance(dataset, ImportedDataset)
+    dataset.import_from(folder)
     return folder
 
 

@@ -27,7 +27,7 @@ class Answer:
     body: bytes
 
 
-def asked(person: User, path: str, **headers: str) -> Answer:
+def get_export(person: User, path: str, **headers: str) -> Answer:
     client = AsyncClient()
 
     async def read() -> Answer:
@@ -50,7 +50,7 @@ def study(transactional_db: None, redis_url: str, owner: User) -> Study:
     return study
 
 
-def expected(study: Study) -> list[tuple[Any, ...]]:
+def expected_rows(study: Study) -> list[tuple[Any, ...]]:
     first, second = runs_in_order(study)
     return [
         (first.pk, study.pk, first.cell, 7, 0, "accuracy", 0.1, 0.01),
@@ -66,7 +66,7 @@ HEADER = ["run", "study", "cell", "seed", "round", "metric", "value", "strategy.
 
 
 def test_csv_rows_are_tidy_with_a_column_for_each_field_that_varies(owner: User, study: Study) -> None:
-    answer = asked(owner, f"/api/v1/metrics?study={study.pk}")
+    answer = get_export(owner, f"/api/v1/metrics?study={study.pk}")
     header, *rows = csv.reader(StringIO(answer.body.decode()))
     assert header == HEADER
     assert [row[4:] for row in rows] == [
@@ -77,25 +77,25 @@ def test_csv_rows_are_tidy_with_a_column_for_each_field_that_varies(owner: User,
         ["0", "loss", "inf", "1"],
         ["1", "loss", "-inf", "1"],
     ]
-    assert [row[:4] for row in rows] == [[str(each) for each in row[:4]] for row in expected(study)]
+    assert [row[:4] for row in rows] == [[str(each) for each in row[:4]] for row in expected_rows(study)]
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert answer.headers["Content-Disposition"] == f'attachment; filename="study-{study.pk}-metrics.csv"'
 
 
 def test_json_and_ndjson_have_the_same_rows_with_odd_numbers_as_text(owner: User, study: Study) -> None:
-    wanted = [dict(zip(HEADER, row, strict=True)) for row in expected(study)]
-    whole = asked(owner, f"/api/v1/metrics?study={study.pk}&format=json")
-    lines = asked(owner, f"/api/v1/metrics?study={study.pk}&format=ndjson")
+    expected = [dict(zip(HEADER, row, strict=True)) for row in expected_rows(study)]
+    whole = get_export(owner, f"/api/v1/metrics?study={study.pk}&format=json")
+    lines = get_export(owner, f"/api/v1/metrics?study={study.pk}&format=ndjson")
     assert (whole.headers["Content-Type"], lines.headers["Content-Type"]) == (
         "application/json",
         "application/x-ndjson",
     )
-    assert json.loads(whole.body) == wanted
-    assert [json.loads(line) for line in lines.body.decode().splitlines()] == wanted
+    assert json.loads(whole.body) == expected
+    assert [json.loads(line) for line in lines.body.decode().splitlines()] == expected
 
 
 def test_parquet_keeps_types_and_every_bit(owner: User, study: Study) -> None:
-    answer = asked(owner, f"/api/v1/metrics?study={study.pk}&format=parquet", **{"accept-encoding": "gzip"})
+    answer = get_export(owner, f"/api/v1/metrics?study={study.pk}&format=parquet", **{"accept-encoding": "gzip"})
     assert answer.headers["Content-Type"] == "application/vnd.apache.parquet"
     assert "Content-Encoding" not in answer.headers
     table = pyarrow.parquet.read_table(BytesIO(answer.body))
@@ -104,31 +104,31 @@ def test_parquet_keeps_types_and_every_bit(owner: User, study: Study) -> None:
     rows = [tuple(row.values()) for row in table.to_pylist()]
     assert [tuple(map(repr, row)) for row in rows] == [
         tuple(repr(float(each)) if index == 6 else repr(each) for index, each in enumerate(row))
-        for row in expected(study)
+        for row in expected_rows(study)
     ]
 
 
 def test_nothing_to_tell_is_a_table_without_rows(owner: User, transactional_db: None) -> None:
-    assert asked(owner, "/api/v1/metrics").body == b'"run","study","cell","seed","round","metric","value"\n'
-    assert asked(owner, "/api/v1/metrics?format=json").body == b"[]\n"
-    assert asked(owner, "/api/v1/metrics?format=ndjson").body == b""
-    table = pyarrow.parquet.read_table(BytesIO(asked(owner, "/api/v1/metrics?format=parquet").body))
+    assert get_export(owner, "/api/v1/metrics").body == b'"run","study","cell","seed","round","metric","value"\n'
+    assert get_export(owner, "/api/v1/metrics?format=json").body == b"[]\n"
+    assert get_export(owner, "/api/v1/metrics?format=ndjson").body == b""
+    table = pyarrow.parquet.read_table(BytesIO(get_export(owner, "/api/v1/metrics?format=parquet").body))
     assert (table.num_rows, table.column_names) == (0, HEADER[:-1])
 
 
 def test_text_is_gzipped_for_those_who_accept_it(owner: User, study: Study) -> None:
     path = f"/api/v1/metrics?study={study.pk}"
-    plain = asked(owner, path)
-    packed = asked(owner, path, **{"accept-encoding": "br, gzip;q=0.5"})
+    plain = get_export(owner, path)
+    packed = get_export(owner, path, **{"accept-encoding": "br, gzip;q=0.5"})
     assert packed.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(packed.body) == plain.body
     assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding, Cookie"
-    assert "Content-Encoding" not in asked(owner, path, **{"accept-encoding": "br, gzip;q=0"}).headers
+    assert "Content-Encoding" not in get_export(owner, path, **{"accept-encoding": "br, gzip;q=0"}).headers
 
 
 def test_runs_are_filtered_by_any_field_and_metrics_by_name(owner: User, study: Study) -> None:
     second = runs_in_order(study)[1]
-    answer = asked(owner, "/api/v1/metrics?format=json&strategy.mu=1&metric=loss&metric=f1")
+    answer = get_export(owner, "/api/v1/metrics?format=json&strategy.mu=1&metric=loss&metric=f1")
     rows = json.loads(answer.body)
     assert [(row["run"], row["metric"], row["round"]) for row in rows] == [
         (second.pk, "loss", 0),
@@ -140,8 +140,8 @@ def test_runs_are_filtered_by_any_field_and_metrics_by_name(owner: User, study: 
 def test_a_run_of_two_studies_is_told_once(owner: User, study: Study) -> None:
     again = launched(owner, "Again", strategy=MU, seeds=[7])
     path = "/api/v1/metrics?format=json&metric=accuracy"
-    assert [row["study"] for row in json.loads(asked(owner, path).body)] == [study.pk] * 2
-    assert [row["study"] for row in json.loads(asked(owner, f"{path}&study={again.pk}").body)] == [again.pk] * 2
+    assert [row["study"] for row in json.loads(get_export(owner, path).body)] == [study.pk] * 2
+    assert [row["study"] for row in json.loads(get_export(owner, f"{path}&study={again.pk}").body)] == [again.pk] * 2
 
 
 def test_what_is_wrong_is_refused(client: Client, viewer: User) -> None:

@@ -35,7 +35,7 @@ def study(owner: User, live_platform: LivePlatform) -> Study:
 
 
 @contextmanager
-def opened(live: LivePlatform, study: Study, kind: str) -> Iterator[HTTPResponse]:
+def open_export(live: LivePlatform, study: Study, kind: str) -> Iterator[HTTPResponse]:
     address = urlsplit(live.base_url)
     client = HTTPConnection(address.hostname or "", address.port, timeout=60)
     _, secret = token_create(owner=study.owner, name="a script")
@@ -52,14 +52,14 @@ def opened(live: LivePlatform, study: Study, kind: str) -> Iterator[HTTPResponse
 
 
 def test_a_long_run_comes_whole_and_in_order(live_platform: LivePlatform, study: Study) -> None:
-    with opened(live_platform, study, "csv") as answer:
+    with open_export(live_platform, study, "csv") as answer:
         header, *rows = csv.reader(StringIO(answer.read().decode()))
     assert header[4:] == ["round", "metric", "value"]
     assert [int(row[4]) for row in rows] == list(range(1, ROUNDS + 1))
 
 
 def test_a_reader_that_leaves_in_the_middle_frees_its_transaction(live_platform: LivePlatform, study: Study) -> None:
-    with opened(live_platform, study, "ndjson") as answer:
+    with open_export(live_platform, study, "ndjson") as answer:
         assert answer.read(1000)
         assert open_copies() == 1
     deadline = time.monotonic() + 60

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from experiments.export.export import Wanted, table_of
+from experiments.export.exporter import ExportRequest, build_table
 from experiments.models import Round, Run, RunState, Study, User
 from tests.experiments.lab import NOON, launched, moved, record, runs_in_order
 
@@ -13,8 +13,8 @@ DIRICHLET = {"name": "label-dirichlet", "alpha": 0.5}
 
 
 def rows_of(table: str, study: Study, *metrics: str) -> list[dict[str, Any]]:
-    made = table_of(Wanted(table, filters={"study": [str(study.pk)]}, metrics=metrics))
-    return [row for batch in made.batches for row in batch.to_pylist()]
+    exported = build_table(ExportRequest(table, filters={"study": [str(study.pk)]}, metrics=metrics))
+    return [row for batch in exported.batches for row in batch.to_pylist()]
 
 
 def test_each_curve_comes_whole_and_in_order(owner: User) -> None:
@@ -35,9 +35,9 @@ def test_long_curves_travel_in_segments(owner: User, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("experiments.export.tables.metrics.PIECE", 5 * 20)
     study = launched(owner, strategy={"name": "fedavg"}, seeds=[3], rounds=10)
     record(runs_in_order(study)[0], {"loss": [float(number) for number in range(11)], "accuracy": [1.0] * 11})
-    made = table_of(Wanted(filters={"study": [str(study.pk)]}))
+    exported = build_table(ExportRequest(filters={"study": [str(study.pk)]}))
     sizes, values = [], []
-    for batch in made.batches:
+    for batch in exported.batches:
         sizes.append(batch.num_rows)
         values += batch.column("value").to_pylist()
     assert max(sizes) == 4
@@ -51,10 +51,10 @@ def test_columns_are_the_fields_that_differ_with_the_types_they_have(owner: User
         record(run, {"loss": [1.0]})
     rows = rows_of("metrics", study)
     fields = [{name: value for name, value in row.items() if "." in name or name == "strategy"} for row in rows]
-    told = [
+    values = [
         (each["strategy"], each["strategy.mu"], each["strategy.option"], each["partition.alpha"]) for each in fields
     ]
-    assert told == [
+    assert values == [
         ("fedavg", None, None, None),
         ("fedavg", None, None, 0.5),
         ("fedprox", 0.1, None, None),
@@ -74,18 +74,18 @@ def test_clients_tell_who_took_part_and_keep_odd_numbers(owner: User) -> None:
     numbers = {"10": {"samples": 7, "loss": "NaN"}, "2": {"samples": 5, "loss": 0.5}, "-1": {"samples": 3}}
     Round.objects.create(run=run, round=0, cohort=[], clients={})
     Round.objects.create(run=run, round=1, cohort=[-1, 10], clients=numbers)
-    told = [
+    values = [
         (row["round"], row["client"], row["took_part"], row["metric"], row["value"])
         for row in rows_of("clients", study)
     ]
-    assert [row[:4] for row in told] == [
+    assert [row[:4] for row in values] == [
         (1, -1, True, "samples"),
         (1, 2, False, "loss"),
         (1, 2, False, "samples"),
         (1, 10, True, "loss"),
         (1, 10, True, "samples"),
     ]
-    assert [repr(row[4]) for row in told] == ["3.0", "0.5", "5.0", "nan", "7.0"]
+    assert [repr(row[4]) for row in values] == ["3.0", "0.5", "5.0", "nan", "7.0"]
     assert [row["value"] for row in rows_of("clients", study, "samples")] == [3.0, 5.0, 7.0]
 
 

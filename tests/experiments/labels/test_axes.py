@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from experiments.labels.axes import axes_text, axis_values, told_once
+from experiments.labels.axes import axes_text, axis_values, drop_redundant_axes
 
 
 def spec(strategy: dict[str, Any], partition: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -86,5 +86,5 @@ def test_what_the_data_set_decides_is_told_by_the_data_set() -> None:
         "local.batch_size": {"a": "64", "b": "64", "c": "128", "d": "128"},
         "rounds": {"a": "5", "b": "9", "c": "5", "d": "9"},
     }
-    assert list(told_once(axes)) == ["strategy", "dataset", "partition", "rounds"]
-    assert list(told_once({"rounds": axes["rounds"]})) == ["rounds"]
+    assert list(drop_redundant_axes(axes)) == ["strategy", "dataset", "partition", "rounds"]
+    assert list(drop_redundant_axes({"rounds": axes["rounds"]})) == ["rounds"]

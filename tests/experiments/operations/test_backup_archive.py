@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from experiments.operations.backup.archive import BackupError, Manifest, Writer, unpack, whole_file
+from experiments.operations.backup.archive import ArchiveWriter, BackupError, Manifest, unpack_archive, write_whole_file
 
 DUMP = b"rows"
 LOG = b"Attempt 1 on worker-1\n"
@@ -26,7 +26,7 @@ FACTS: dict[str, Any] = {
 }
 
 
-def named(**files: bytes) -> dict[str, Any]:
+def file_facts(**files: bytes) -> dict[str, Any]:
     return {name: {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()} for name, raw in files.items()}
 
 
@@ -48,27 +48,27 @@ def archive(path: Path, files: dict[str, bytes], manifest: Any, kind: bytes = ta
 
 
 def with_files(held: dict[str, bytes], **changes: Any) -> dict[str, Any]:
-    return FACTS | {"files": named(**held)} | changes
+    return FACTS | {"files": file_facts(**held)} | changes
 
 
 def refusal(path: Path, folder: Path) -> str:
     with pytest.raises(BackupError) as refused:
-        unpack(path, folder)
+        unpack_archive(path, folder)
     return str(refused.value)
 
 
 def test_what_was_written_is_unpacked(tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(DUMP)
     (tmp_path / "log").write_bytes(LOG)
-    with whole_file(tmp_path / "lab.backup") as file:
-        writer = Writer(file)
+    with write_whole_file(tmp_path / "lab.backup") as file:
+        writer = ArchiveWriter(file)
         assert writer.add("database.dump", tmp_path / "dump")
         assert writer.add("home/runs/7/log.txt", tmp_path / "log")
         assert not writer.add("home/runs/7/gone", tmp_path / "gone")
         writer.finish(Manifest("noon", "/srv/lab", "18.1", ["experiments.0001_initial"], {}, writer.files))
 
     assert (tmp_path / "lab.backup").stat().st_mode & 0o777 == 0o600
-    manifest = unpack(tmp_path / "lab.backup", tmp_path / "out")
+    manifest = unpack_archive(tmp_path / "lab.backup", tmp_path / "out")
     assert (tmp_path / "out/database.dump").read_bytes() == DUMP
     assert (tmp_path / "out/home/runs/7/log.txt").read_bytes() == LOG
     assert manifest.home == "/srv/lab"
@@ -78,11 +78,14 @@ def test_what_was_written_is_unpacked(tmp_path: Path) -> None:
 
 def test_a_file_that_is_there_is_never_overwritten_and_a_broken_off_one_never_appears(tmp_path: Path) -> None:
     path = tmp_path / "lab.backup"
-    with pytest.raises(ZeroDivisionError), whole_file(path) as file:
+    with pytest.raises(ZeroDivisionError), write_whole_file(path) as file:
         file.write(bytes(1 // 0))
     assert list(tmp_path.iterdir()) == []
     path.write_bytes(b"mine")
-    with pytest.raises(BackupError, match="is there already: give the backup another name"), whole_file(path) as file:
+    with (
+        pytest.raises(BackupError, match="is there already: give the backup another name"),
+        write_whole_file(path) as file,
+    ):
         file.write(b"other")
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (b"mine", [path])
 
@@ -101,16 +104,16 @@ ESCAPES = (
 @pytest.mark.parametrize("name", ESCAPES)
 def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
     files = {"database.dump": DUMP, name: b"harm"}
-    said = refusal(archive(tmp_path / "bad", files, with_files(files)), tmp_path / "out")
-    assert said == f"The file holds {name!r}, which has no place in a home: nothing was restored."
+    message = refusal(archive(tmp_path / "bad", files, with_files(files)), tmp_path / "out")
+    assert message == f"The file holds {name!r}, which has no place in a home: nothing was restored."
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE])
 def test_links_and_devices_are_refused(tmp_path: Path, kind: bytes) -> None:
     files = {"database.dump": DUMP, "home/runs/7/log.txt": b""}
-    said = refusal(archive(tmp_path / "bad", files, with_files(files), kind), tmp_path / "out")
-    assert said.startswith("The file holds 'home/runs/7/log.txt', which has no place in a home")
+    message = refusal(archive(tmp_path / "bad", files, with_files(files), kind), tmp_path / "out")
+    assert message.startswith("The file holds 'home/runs/7/log.txt', which has no place in a home")
 
 
 @pytest.mark.parametrize(
@@ -139,8 +142,8 @@ def test_a_file_that_is_no_backup_or_was_cut_off_is_refused(tmp_path: Path) -> N
     whole = archive(tmp_path / "whole", GOOD, with_files(GOOD)).read_bytes()
     for name, raw in {"text": b"hello" * 200, "empty": b"", "cut": whole[:1200], "cut later": whole[:1600]}.items():
         (tmp_path / name).write_bytes(raw)
-        said = refusal(tmp_path / name, tmp_path / f"{name} out")
-        assert "no backup of Tributary" in said or "damaged" in said, (name, said)
+        message = refusal(tmp_path / name, tmp_path / f"{name} out")
+        assert "no backup of Tributary" in message or "damaged" in message, (name, message)
     with tarfile.open(tmp_path / "other", "w") as tar:
         tar.add(tmp_path / "text", "text")
     assert refusal(tmp_path / "other", tmp_path / "o") == (

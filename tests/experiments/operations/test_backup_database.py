@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from config.database import database
+from config.database import database_settings
 from django.db import connection
 
-from experiments.operations.backup.database import address, password
+from experiments.operations.backup.database import database_address, database_password
 
 URL = "postgresql://ada{}@db.lab:6432/runs?sslmode=require&sslpassword=quiet{}"
 
@@ -15,10 +15,10 @@ URL = "postgresql://ada{}@db.lab:6432/runs?sslmode=require&sslpassword=quiet{}"
 def test_no_password_is_in_the_command_wherever_the_address_has_it(
     inside: str, behind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in database(URL.format(inside, behind)).items():
+    for name, value in database_settings(URL.format(inside, behind)).items():
         monkeypatch.setitem(connection.settings_dict, name, value)
-    told = address()
-    assert "hidden" not in told
-    assert "quiet" not in told
-    assert {"dbname=runs", "user=ada", "host=db.lab", "port=6432", "sslmode=require"} <= set(told.split())
-    assert password() == "hidden"
+    address = database_address()
+    assert "hidden" not in address
+    assert "quiet" not in address
+    assert {"dbname=runs", "user=ada", "host=db.lab", "port=6432", "sslmode=require"} <= set(address.split())
+    assert database_password() == "hidden"

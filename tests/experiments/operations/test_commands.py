@@ -35,9 +35,9 @@ def output(*arguments: object, **options: object) -> str:
 
 
 def test_launch_reads_yaml_as_people_mean_it(file: Path, admin: User) -> None:
-    told = output("launch", file)
+    text = output("launch", file)
     study = Study.objects.get()
-    assert told.startswith(f"Launched study {study.pk}: 4 runs.\nAbout ")
+    assert text.startswith(f"Launched study {study.pk}: 4 runs.\nAbout ")
     assert study.source == STUDY
     assert (study.name, study.tags, study.owner) == ("From a file", ["yaml"], admin)
     assert sorted({run.spec["strategy"]["mu"] for run in study.runs.all()}) == [0.001, 0.1]
@@ -84,9 +84,9 @@ def test_a_file_that_is_no_study_is_refused_with_paths(tmp_path: Path, admin: Us
 
 
 def test_createuser_prints_a_password_once(db: None) -> None:
-    told = output("createuser", "anna", role="viewer")
-    assert told.startswith("Created anna (viewer).\nPassword, shown only now: ")
-    assert User.objects.get(username="anna").check_password(told.rsplit(": ")[1].strip())
+    text = output("createuser", "anna", role="viewer")
+    assert text.startswith("Created anna (viewer).\nPassword, shown only now: ")
+    assert User.objects.get(username="anna").check_password(text.rsplit(": ")[1].strip())
 
 
 def test_role_changes_what_a_person_may_do(owner: User, admin: User) -> None:

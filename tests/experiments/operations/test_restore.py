@@ -20,14 +20,14 @@ import pytest
 from config.env import ROOT
 from config.home import Home
 from config.services.account import erase_data
-from config.services.postgres import Postgres, program
+from config.services.postgres import Postgres, postgres_program
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from pytest_django import Settings
 
 from experiments.models import Attempt, AuditEntry, Run, RunState, User
 from experiments.operations.backup.archive import BackupError
-from experiments.operations.backup.backup import backup
+from experiments.operations.backup.backup import create_backup
 from tests.experiments.lab import NOON, launched, moved, record, runs_in_order
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -109,7 +109,7 @@ def answer(url: str, sql: str) -> list[tuple[Any, ...]]:
 def test_a_backup_holds_what_belongs_to_the_lab_and_no_secret(lab: list[Run], home: Path, tmp_path: Path) -> None:
     session = SessionStore()
     session.save()
-    taken = backup(tmp_path / "lab.backup")
+    report = create_backup(tmp_path / "lab.backup")
     held = manifest(tmp_path / "lab.backup")
 
     assert sorted(held["files"]) == [
@@ -120,10 +120,12 @@ def test_a_backup_holds_what_belongs_to_the_lab_and_no_secret(lab: list[Run], ho
         f"home/runs/{lab[1].pk}/log.txt",
     ]
     assert (held["tables"]["experiments_run"]["rows"], held["tables"]["experiments_metric"]["rows"]) == (6, 3)
-    assert taken.models_elsewhere == 0
+    assert report.models_elsewhere == 0
     with tarfile.open(tmp_path / "lab.backup") as tar:
         tar.extract("database.dump", tmp_path, filter="data")
-    dumped = subprocess.check_output([program("pg_restore"), "--file=-", str(tmp_path / "database.dump")], text=True)
+    dumped = subprocess.check_output(
+        [postgres_program("pg_restore"), "--file=-", str(tmp_path / "database.dump")], text=True
+    )
     assert "md5$salt$hashed" in dumped
     assert str(session.session_key) not in dumped
 
@@ -131,7 +133,7 @@ def test_a_backup_holds_what_belongs_to_the_lab_and_no_secret(lab: list[Run], ho
 def test_a_restored_database_is_the_same_and_its_work_goes_on(
     lab: list[Run], home: Path, tmp_path: Path, new_database: str, new_home: Home
 ) -> None:
-    backup(tmp_path / "lab.backup")
+    create_backup(tmp_path / "lab.backup")
     place = {"TRIBUTARY_HOME": str(new_home.path), "DATABASE_URL": new_database}
     done = manage("restore", str(tmp_path / "lab.backup"), **place)
 
@@ -147,8 +149,8 @@ def test_a_restored_database_is_the_same_and_its_work_goes_on(
     assert (new_home.path / f"runs/{working}/log.txt").read_bytes() == b"Attempt 1 on worker-1\n"
     assert (new_home.path / f"runs/{lab[0].pk}/artifacts/abc/model.safetensors").read_bytes() == b"weights"
     assert [each.name for each in new_home.path.glob(".restore-*")] == []
-    noted = "SELECT action, subject, detail->'requeued' FROM experiments_auditentry ORDER BY id DESC LIMIT 1"
-    assert answer(new_database, noted) == [("backup.restore", "lab.backup", 1)]
+    last_entry = "SELECT action, subject, detail->'requeued' FROM experiments_auditentry ORDER BY id DESC LIMIT 1"
+    assert answer(new_database, last_entry) == [("backup.restore", "lab.backup", 1)]
     assert AuditEntry.objects.latest("pk").action == "backup"
 
     again = manage("restore", str(tmp_path / "lab.backup"), **place)
@@ -159,7 +161,7 @@ def test_a_restored_database_is_the_same_and_its_work_goes_on(
 def test_a_home_on_which_nothing_runs_is_restored_and_backed_up_too(
     lab: list[Run], home: Path, tmp_path: Path, new_home: Home
 ) -> None:
-    backup(tmp_path / "first")
+    create_backup(tmp_path / "first")
     place = {"TRIBUTARY_HOME": str(new_home.path), "DATABASE_URL": "", "REDIS_URL": ""}
     restored = manage("restore", str(tmp_path / "first"), **place)
     assert (restored.returncode, restored.stderr) == (0, "")
@@ -178,7 +180,7 @@ def test_a_backup_of_a_newer_tributary_is_refused(
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('experiments', '9999_later', now())")
     try:
-        backup(tmp_path / "lab.backup")
+        create_backup(tmp_path / "lab.backup")
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM django_migrations WHERE name = '9999_later'")
@@ -193,7 +195,7 @@ def test_a_backup_of_a_newer_tributary_is_refused(
 def test_a_file_that_is_there_and_a_folder_that_is_not_are_refused(home: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(BackupError, match="is there already: give the backup another name"):
-        backup(tmp_path / "mine")
+        create_backup(tmp_path / "mine")
     with pytest.raises(BackupError, match="cannot be written: No such file or directory"):
-        backup(tmp_path / "nowhere" / "lab.backup")
+        create_backup(tmp_path / "nowhere" / "lab.backup")
     assert (tmp_path / "mine").read_text() == "mine"

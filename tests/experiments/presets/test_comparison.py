@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from experiments.presets.comparison import NOT_DONE, NOT_IN_GRID, NOT_READ, MeasuredCell, Row, compare
+from experiments.presets.comparison import (
+    NOT_DONE,
+    NOT_IN_GRID,
+    NOT_READ,
+    ComparisonRow,
+    MeasuredCell,
+    compare_with_published,
+)
 from experiments.presets.preset import Preset
 
 SPEC = {"dataset": {"name": "mnist"}, "strategy": {"name": "fedavg"}, "hybrid": {"ratio": 0.0}, "local": {"epochs": 10}}
@@ -27,11 +34,11 @@ def cell(*ends: float, **changes: Any) -> MeasuredCell:
     return MeasuredCell({**SPEC, **changes}, {seed: {"accuracy": {0: 0.1, 1: end}} for seed, end in enumerate(ends)})
 
 
-def rows(given: Preset, *cells: MeasuredCell, absent: str | None = None) -> list[Row]:
+def rows(one_preset: Preset, *cells: MeasuredCell, absent: str | None = None) -> list[ComparisonRow]:
     def why(match: Mapping[str, Any]) -> str | None:
         return absent
 
-    return compare(given, cells, [SPEC], why)
+    return compare_with_published(one_preset, cells, [SPEC], why)
 
 
 def test_a_cell_is_measured_with_its_interval() -> None:
@@ -52,10 +59,10 @@ def test_one_seed_has_no_interval() -> None:
 
 
 def test_it_says_why_a_number_cannot_be_compared() -> None:
-    given = preset(number())
-    assert rows(given)[0].reason == NOT_IN_GRID
-    assert rows(given, absent="cifar100 is not here yet.")[0].reason == "cifar100 is not here yet."
-    assert rows(given, cell())[0].reason == NOT_DONE
+    one_preset = preset(number())
+    assert rows(one_preset)[0].reason == NOT_IN_GRID
+    assert rows(one_preset, absent="cifar100 is not here yet.")[0].reason == "cifar100 is not here yet."
+    assert rows(one_preset, cell())[0].reason == NOT_DONE
     assert rows(preset(number(reading={"take": "at", "round": 50})), cell(0.9))[0].reason == NOT_READ
 
 
@@ -74,7 +81,7 @@ def test_the_best_of_all_cells() -> None:
 
 def test_a_difference_is_taken_over_common_seeds() -> None:
     """Seeds 0 and 1 are in both: differences 1 and 3 points."""
-    given = number(
+    one_preset = number(
         1.0,
         match={"strategy": {"name": "simfedswap"}},
         against={"strategy": {"name": "fedswap"}},
@@ -85,14 +92,14 @@ def test_a_difference_is_taken_over_common_seeds() -> None:
         cell(0.51, 0.55, strategy={"name": "simfedswap"}),
         cell(0.50, 0.52, 0.1, strategy={"name": "fedswap"}),
     )
-    (row,) = rows(preset(given), ours, theirs)
+    (row,) = rows(preset(one_preset), ours, theirs)
 
     assert (row.mean, row.n) == (pytest.approx(2.0), 2)
-    assert rows(preset(given), ours)[0].reason == NOT_IN_GRID
+    assert rows(preset(one_preset), ours)[0].reason == NOT_IN_GRID
 
 
 def test_a_variance_is_in_percent_squared() -> None:
     curves = {"accuracy": {1: 0.90, 2: 0.92}}
-    given = preset(number(reading={"take": "variance", "first": 1, "last": 2}))
-    (row,) = rows(given, MeasuredCell(SPEC, {0: curves}))
+    one_preset = preset(number(reading={"take": "variance", "first": 1, "last": 2}))
+    (row,) = rows(one_preset, MeasuredCell(SPEC, {0: curves}))
     assert row.mean == pytest.approx(2.0)  # 90 and 92 percent

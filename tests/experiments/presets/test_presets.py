@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.presets.comparison import matches
+from experiments.presets.comparison import spec_matches
 from experiments.presets.preset import presets
 from workers.spec import expand
 
@@ -43,7 +43,7 @@ def test_every_published_number_is_about_a_cell_of_the_full_grid(name: str) -> N
     specs = [run.spec.model_dump(mode="json") for run in expand(presets()[name].scales["full"].blocks).runs]
     for each in presets()[name].published:
         for match in [each.match, *([each.against] if each.against else [])]:
-            assert any(matches(spec, match) for spec in specs), match
+            assert any(spec_matches(spec, match) for spec in specs), match
 
 
 @pytest.mark.parametrize("name", [*FIVE, "niid-bench"])
@@ -54,9 +54,9 @@ def test_the_quick_scale_is_small_and_says_what_was_cut(name: str) -> None:
 
 
 def test_the_published_numbers_are_the_papers() -> None:
-    def value(name: str, **wanted: object) -> list[float]:
-        found = [each for each in presets()[name].published if matches(each.model_dump(), wanted)]
-        return [each.value for each in found]
+    def value(name: str, **fields: object) -> list[float]:
+        matching = [each for each in presets()[name].published if spec_matches(each.model_dump(), fields)]
+        return [each.value for each in matching]
 
     ratio = {"dataset": {"name": "uci-har"}, "hybrid": {"ratio": 0.0}}
     assert value("iaisy-2024", match=ratio) == [91.15, 15.0]

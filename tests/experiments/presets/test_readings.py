@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from experiments.presets.preset import Reading
-from experiments.presets.readings import read, saved_percent
+from experiments.presets.readings import read_number, saved_percent
 
 ACCURACY = {0: 0.99, 1: 0.5, 2: 0.7, 3: 0.7004, 4: 0.9, 5: 0.8}
 CURVES = {"accuracy": ACCURACY, "fedswap.swaps": {0: 0.0, 1: 0.0, 2: 5.0, 3: 0.0, 4: 5.0}}
@@ -37,20 +37,20 @@ def reading(**fields: Any) -> Any:
     ],
 )
 def test_a_number_is_read_from_a_curve(fields: dict[str, Any], expected: float | None) -> None:
-    found = read(reading(**fields), CURVES)
-    assert found == (None if expected is None else pytest.approx(expected))
+    number = read_number(reading(**fields), CURVES)
+    assert number == (None if expected is None else pytest.approx(expected))
 
 
 def test_several_metrics_are_read_one_by_one_and_averaged() -> None:
     curves = {"d.a": {1: 0.1, 2: 0.1}, "d.b": {1: 0.1, 2: 0.4, 3: 0.9, 4: 0.9}, "other": {1: 0.0, 2: 0.0}}
-    assert read(reading(take="converge", metric="d.*"), curves) == pytest.approx((2 + 4) / 2)
-    assert read(reading(take="reach", metric="d.*", target=0.5), curves) is None  # one of them never does
+    assert read_number(reading(take="converge", metric="d.*"), curves) == pytest.approx((2 + 4) / 2)
+    assert read_number(reading(take="reach", metric="d.*", target=0.5), curves) is None  # one of them never does
 
 
 def test_a_diverged_run_has_a_best_round_and_no_finite_end() -> None:
     curves = {"accuracy": {1: 0.5, 2: math.nan}}
-    assert read(reading(take="max"), curves) == 0.5
-    assert math.isnan(read(reading(take="final"), curves) or 0.0)
+    assert read_number(reading(take="max"), curves) == 0.5
+    assert math.isnan(read_number(reading(take="final"), curves) or 0.0)
 
 
 def test_savings_are_those_of_all_rounds_or_of_the_worst_case() -> None:

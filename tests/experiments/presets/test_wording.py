@@ -7,7 +7,7 @@ from tests.experiments.presets.test_comparison import number
 
 def test_units_are_those_of_the_number() -> None:
     def unit(**fields: object) -> str:
-        return wording.unit(Published.model_validate(number(**fields)))  # type: ignore[arg-type]
+        return wording.unit_text(Published.model_validate(number(**fields)))  # type: ignore[arg-type]
 
     assert unit() == "%"
     assert unit(unit="round", reading={"take": "reach", "target": 0.9}) == "rounds"

@@ -12,7 +12,7 @@ from experiments.queue.services.bulk import (
     FOREIGN,
     GONE,
     NOT_ENDED,
-    Outcome,
+    BulkOutcome,
     runs_cancel,
     runs_retry,
     studies_change,
@@ -39,7 +39,7 @@ def test_it_cancels_what_it_may_and_tells_what_it_may_not(owner: User, stranger:
     lab.moved(runs[0], RunState.RUNNING)
     lab.moved(runs[1], RunState.DONE)
     outcome = runs_cancel(runs=[*ids(mine)[:4], ids(theirs)[0], 999_999], actor=owner)
-    assert outcome == Outcome(3, Counter({FOREIGN: 1, "already ended": 1, GONE: 1}))
+    assert outcome == BulkOutcome(3, Counter({FOREIGN: 1, "already ended": 1, GONE: 1}))
     assert states(mine) == ["running", "done", "cancelled", "cancelled", "queued", "queued"]
     assert Run.objects.get(pk=runs[0].pk).cancel_requested
     assert set(states(theirs)) == {"queued"}
@@ -48,8 +48,8 @@ def test_it_cancels_what_it_may_and_tells_what_it_may_not(owner: User, stranger:
 def test_a_run_that_a_colleague_waits_for_too_goes_on(owner: User, stranger: User, admin: User) -> None:
     mine = lab.launched(owner)
     lab.launched(stranger, "The same again")
-    assert runs_cancel(runs=ids(mine), actor=owner) == Outcome(0, Counter({FOREIGN: 6}))
-    assert runs_cancel(runs=ids(mine), actor=admin) == Outcome(6)
+    assert runs_cancel(runs=ids(mine), actor=owner) == BulkOutcome(0, Counter({FOREIGN: 6}))
+    assert runs_cancel(runs=ids(mine), actor=admin) == BulkOutcome(6)
 
 
 def test_it_retries_what_failed_or_was_cancelled(owner: User, stranger: User) -> None:
@@ -58,8 +58,8 @@ def test_it_retries_what_failed_or_was_cancelled(owner: User, stranger: User) ->
     lab.moved(runs[0], RunState.FAILED, "Out of memory.")
     lab.moved(runs[1], RunState.CANCELLED)
     Study.objects.update(cancelled=True)
-    assert runs_retry(runs=ids(study), actor=stranger) == Outcome(0, Counter({FOREIGN: 2, NOT_ENDED: 4}))
-    assert runs_retry(runs=ids(study), actor=owner) == Outcome(2, Counter({NOT_ENDED: 4}))
+    assert runs_retry(runs=ids(study), actor=stranger) == BulkOutcome(0, Counter({FOREIGN: 2, NOT_ENDED: 4}))
+    assert runs_retry(runs=ids(study), actor=owner) == BulkOutcome(2, Counter({NOT_ENDED: 4}))
     assert set(states(study)) == {"queued"}
     study.refresh_from_db()
     assert not study.cancelled
@@ -70,7 +70,7 @@ def test_a_run_whose_place_was_taken_is_not_retried(owner: User) -> None:
     (old,) = lab.runs_in_order(first)
     run_cancel(run=old, actor=owner)
     lab.launched(owner, "Anew", strategy={"name": "fedavg"}, seeds=1)
-    assert runs_retry(runs=[old.pk], actor=owner) == Outcome(0, Counter({EQUAL: 1}))
+    assert runs_retry(runs=[old.pk], actor=owner) == BulkOutcome(0, Counter({EQUAL: 1}))
 
 
 def test_of_two_equal_runs_one_is_retried(owner: User) -> None:
@@ -79,7 +79,7 @@ def test_of_two_equal_runs_one_is_retried(owner: User) -> None:
         (run,) = lab.runs_in_order(lab.launched(owner, name, **one))
         run_cancel(run=run, actor=owner)
     every = list(Run.objects.values_list("pk", flat=True))
-    assert runs_retry(runs=every, actor=owner) == Outcome(1, Counter({EQUAL: 1}))
+    assert runs_retry(runs=every, actor=owner) == BulkOutcome(1, Counter({EQUAL: 1}))
 
 
 def test_a_viewer_changes_nothing(viewer: User, owner: User) -> None:
@@ -94,15 +94,15 @@ def test_a_viewer_changes_nothing(viewer: User, owner: User) -> None:
 def test_studies_are_changed_together(owner: User, stranger: User, block: Block) -> None:
     mine = [lab.launched(owner, "One"), lab.launched(owner, "Two", rounds=5)]
     theirs = study_launch(owner=stranger, name="Theirs", blocks=[{**block, "rounds": 9}])
-    asked = [*(study.pk for study in mine), theirs.pk]
+    studies = [*(study.pk for study in mine), theirs.pk]
     refused = Counter({"Only the study's owner or an admin may do this": 1})
-    assert studies_change(studies=asked, actor=owner, action="pause") == Outcome(2, refused)
-    assert studies_change(studies=asked, actor=owner, action="priority", priority=7) == Outcome(2, refused)
+    assert studies_change(studies=studies, actor=owner, action="pause") == BulkOutcome(2, refused)
+    assert studies_change(studies=studies, actor=owner, action="priority", priority=7) == BulkOutcome(2, refused)
     assert list(Study.objects.order_by("pk").values_list("paused", "priority")) == [(True, 7), (True, 7), (False, 0)]
-    assert studies_change(studies=asked, actor=owner, action="resume") == Outcome(2, refused)
-    assert studies_change(studies=asked, actor=owner, action="cancel") == Outcome(2, refused)
+    assert studies_change(studies=studies, actor=owner, action="resume") == BulkOutcome(2, refused)
+    assert studies_change(studies=studies, actor=owner, action="cancel") == BulkOutcome(2, refused)
     assert set(states(mine[0])) == {"cancelled"}
-    assert studies_change(studies=[*asked, 999_999], actor=owner, action="retry") == Outcome(
+    assert studies_change(studies=[*studies, 999_999], actor=owner, action="retry") == BulkOutcome(
         2, refused + Counter([GONE])
     )
     assert set(states(mine[0])) == {"queued"}

@@ -18,14 +18,14 @@ from experiments.studies.services.changes import study_cancel, study_delete
 from tests.experiments.queue.claims import Block, claimed, launch
 
 
-def taken(worker: Worker) -> tuple[str, int]:
+def claim_next(worker: Worker) -> tuple[str, int]:
     claim = claimed(worker)
     return claim.spec["strategy"]["name"], claim.spec["seed"]
 
 
 def test_runs_are_taken_in_the_order_of_the_grid(owner: User, worker: Worker, block: Block) -> None:
     launch(owner, block)
-    assert [taken(worker) for _ in range(4)] == [("fedavg", 0), ("fedavg", 1), ("fedprox", 0), ("fedprox", 1)]
+    assert [claim_next(worker) for _ in range(4)] == [("fedavg", 0), ("fedavg", 1), ("fedprox", 0), ("fedprox", 1)]
     assert run_claim(worker=worker) is None
 
 
@@ -96,11 +96,11 @@ def test_workers_that_race_never_get_the_same_run(owner: User, block: Block, red
     racers = [worker_enlist(name=f"{each}@lab", host="lab", device="cpu", threads=1) for each in range(4)]
 
     def take_all(worker: Worker) -> list[int]:
-        taken = []
+        runs = []
         while claim := run_claim(worker=worker):
-            taken.append(claim.run)
+            runs.append(claim.run)
         connection.close()
-        return taken
+        return runs
 
     with ThreadPoolExecutor(4) as pool:
         runs = [run for taken in pool.map(take_all, racers) for run in taken]

@@ -5,7 +5,7 @@ from django.db import connection
 from django.db.backends.signals import connection_created
 from pytest_django import Settings
 
-from experiments.core.database import bound_transactions
+from experiments.core.database import set_db_timeouts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,7 +19,7 @@ def as_before() -> Iterator[None]:
 
 def test_a_session_that_stands_still_in_a_transaction_is_ended_when_its_lease_is_over(settings: Settings) -> None:
     settings.LEASE = 7
-    bound_transactions()
+    set_db_timeouts()
     connection.close()
     with connection.cursor() as cursor:
         cursor.execute("SHOW idle_in_transaction_session_timeout")

@@ -21,10 +21,10 @@ from experiments.models import (
     Worker,
 )
 from experiments.queue.selectors.workers import idle_workers
-from experiments.queue.services.claim import reap, run_claim
+from experiments.queue.services.claim import run_claim, runs_reap
 from experiments.queue.services.leases import (
     Claim,
-    Wishes,
+    Instructions,
     checkpoint_record,
     engine_record,
     lose_runs,
@@ -168,9 +168,9 @@ def test_the_engine_that_was_chosen_first_is_kept(claim: Claim, worker: Worker) 
 
 
 def test_a_run_whose_lease_ran_out_is_given_to_another(claim: Claim, worker: Worker) -> None:
-    assert reap() == 0
+    assert runs_reap() == 0
     Run.objects.update(lease_until=Now() - timedelta(seconds=1))
-    assert reap() == 1
+    assert runs_reap() == 1
     assert the_run().state == RunState.QUEUED
     assert claimed(worker).token != claim.token
     with pytest.raises(StaleLeaseError):
@@ -184,13 +184,13 @@ def test_a_lost_run_that_was_to_be_cancelled_is_cancelled(claim: Claim) -> None:
     assert the_run().state == RunState.CANCELLED
 
 
-def test_a_heartbeat_extends_the_lease_and_brings_wishes(claim: Claim, worker: Worker, admin: User) -> None:
+def test_a_heartbeat_extends_the_lease_and_brings_instructions(claim: Claim, worker: Worker, admin: User) -> None:
     Run.objects.update(lease_until=Now())
-    assert run_heartbeat(claim=claim) == Wishes(cancel=False, drain=False)
-    assert reap() == 0
+    assert run_heartbeat(claim=claim) == Instructions(cancel=False, drain=False)
+    assert runs_reap() == 0
     Run.objects.update(cancel_requested=True)
     worker_drain(worker=worker, actor=admin)
-    assert run_heartbeat(claim=claim) == Wishes(cancel=True, drain=True)
+    assert run_heartbeat(claim=claim) == Instructions(cancel=True, drain=True)
 
 
 def test_a_draining_worker_gets_nothing(owner: User, worker: Worker, admin: User, stranger: User, block: Block) -> None:

@@ -9,8 +9,8 @@ from experiments.models import RunState, Study, Worker
 from tests.experiments import lab
 
 
-def said(client: Client, address: str, **given: object) -> str:
-    return client.post(address, {"next": "/queue", **given}, follow=True).content.decode()
+def page_after(client: Client, address: str, **data: object) -> str:
+    return client.post(address, {"next": "/queue", **data}, follow=True).content.decode()
 
 
 def test_it_shows_what_runs_and_what_waits_in_the_chosen_scope(as_owner: Client, study: Study) -> None:
@@ -32,27 +32,27 @@ def test_whatever_stands_in_the_address_it_answers(as_owner: Client, study: Stud
 
 def test_ticked_runs_are_cancelled_and_the_refused_ones_told(as_owner: Client, study: Study) -> None:
     runs = lab.runs_in_order(study)
-    page = said(as_owner, "/queue/runs/cancel", run=[runs[3].pk, runs[5].pk, runs[0].pk])
+    page = page_after(as_owner, "/queue/runs/cancel", run=[runs[3].pk, runs[5].pk, runs[0].pk])
     assert "2 runs cancelled; those at work stop within seconds." in page
     assert "Not done to 1 run: 1 already ended." in page
 
 
 def test_all_that_the_filter_names_are_retried_at_once(as_owner: Client, study: Study) -> None:
-    page = said(as_owner, "/queue/runs/retry", all="1", state="failed", person="owner")
+    page = page_after(as_owner, "/queue/runs/retry", all="1", state="failed", person="owner")
     assert "1 run queued again, each from its last checkpoint." in page
     assert lab.runs_in_order(study)[4].state == RunState.QUEUED
 
 
 def test_nothing_ticked_changes_nothing(as_owner: Client, study: Study) -> None:
-    assert "Nothing was ticked" in said(as_owner, "/queue/runs/cancel")
-    assert "Nothing was ticked" in said(as_owner, "/queue/studies/pause")
+    assert "Nothing was ticked" in page_after(as_owner, "/queue/runs/cancel")
+    assert "Nothing was ticked" in page_after(as_owner, "/queue/studies/pause")
 
 
 @pytest.mark.parametrize(("who", "allowed"), [("owner", True), ("admin", True), ("stranger", False)])
 def test_the_owner_and_admins_set_a_priority(
     browsers: dict[str, Client], study: Study, who: str, allowed: bool
 ) -> None:
-    page = said(browsers[who], "/queue/studies/priority", id=study.pk, priority="12")
+    page = page_after(browsers[who], "/queue/studies/priority", id=study.pk, priority="12")
     study.refresh_from_db()
     assert study.priority == (12 if allowed else 0)
     assert ("1 study given the new priority." in page) is allowed
@@ -60,12 +60,14 @@ def test_the_owner_and_admins_set_a_priority(
 
 
 def test_a_priority_that_is_no_number_is_told(as_owner: Client, study: Study) -> None:
-    assert "a whole number from -100 to 100" in said(as_owner, "/queue/studies/priority", id=study.pk, priority="soon")
+    assert "a whole number from -100 to 100" in page_after(
+        as_owner, "/queue/studies/priority", id=study.pk, priority="soon"
+    )
 
 
 def test_a_viewer_is_offered_nothing_and_refused_everything(browsers: dict[str, Client], study: Study) -> None:
     assert "Cancel" not in browsers["viewer"].get("/queue").content.decode()
-    assert "A viewer reads." in said(browsers["viewer"], "/queue/runs/cancel", run=lab.runs_in_order(study)[5].pk)
+    assert "A viewer reads." in page_after(browsers["viewer"], "/queue/runs/cancel", run=lab.runs_in_order(study)[5].pk)
 
 
 @pytest.mark.parametrize("address", ["/queue/runs/explode", "/queue/studies/explode", "/workers/1/explode"])
@@ -75,11 +77,11 @@ def test_other_actions_do_not_exist(as_owner: Client, address: str) -> None:
 
 
 def test_only_an_admin_drains_a_worker_and_lets_it_work_again(browsers: dict[str, Client], worker: Worker) -> None:
-    assert "Only an admin may do this." in said(browsers["owner"], f"/workers/{worker.pk}/drain")
+    assert "Only an admin may do this." in page_after(browsers["owner"], f"/workers/{worker.pk}/drain")
     assert "Drain" not in browsers["owner"].get("/workers").content.decode()
-    assert "worker-1@lab takes no further run" in said(browsers["admin"], f"/workers/{worker.pk}/drain")
+    assert "worker-1@lab takes no further run" in page_after(browsers["admin"], f"/workers/{worker.pk}/drain")
     assert "drained" in browsers["owner"].get("/workers").content.decode()
-    assert "worker-1@lab takes runs again." in said(browsers["admin"], f"/workers/{worker.pk}/resume")
+    assert "worker-1@lab takes runs again." in page_after(browsers["admin"], f"/workers/{worker.pk}/resume")
 
 
 def test_a_workers_problems_are_shown_once_with_all_who_have_them(as_owner: Client, worker: Worker) -> None:

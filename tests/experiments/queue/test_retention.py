@@ -46,8 +46,8 @@ def test_old_checkpoints_and_logs_of_finished_runs_go_and_models_stay(lab: list[
     assert having(tmp_path, "checkpoints", lab) == [1, 3]
     assert having(tmp_path, "log.txt", lab) == [0, 1, 3]
     assert having(tmp_path, "artifacts/x/model.safetensors", lab) == [0, 1, 2, 3, 4]
-    kept = Attempt.objects.exclude(checkpoint="").order_by("run").values_list("run", "checkpoint_round")
-    assert list(kept) == [(lab[1].pk, 1), (lab[3].pk, 1)]
+    attempts = Attempt.objects.exclude(checkpoint="").order_by("run").values_list("run", "checkpoint_round")
+    assert list(attempts) == [(lab[1].pk, 1), (lab[3].pk, 1)]
     assert retention_apply() == 0
 
 

@@ -13,7 +13,7 @@ from experiments.core.database import Lock
 from experiments.models import Run, RunState, User, Worker, WorkerSample
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.scheduler import Scheduler
-from experiments.queue.services.wake_up import ring, ring_for, send_bells, wanted
+from experiments.queue.services.wake_up import send_wake_ups, wake_up_idle_workers, wake_up_workers, workers_to_wake
 from experiments.queue.services.workers import samples_prune, worker_enlist, worker_sample
 from experiments.studies.services.launch import study_launch
 
@@ -22,7 +22,7 @@ Block = dict[str, Any]
 
 @pytest.fixture
 def queue(redis_url: str) -> Any:
-    """How many bells hang in the queue `cpu`."""
+    """How many messages wait in the queue `cpu`."""
     with app.connection_for_write() as broker:
         channel = broker.default_channel
         channel.queue_purge("cpu")
@@ -30,41 +30,39 @@ def queue(redis_url: str) -> Any:
         channel.queue_purge("cpu")
 
 
-def test_it_rings_once_for_each_idle_worker_while_runs_wait(
-    owner: User, worker: Worker, block: Block, queue: Any
-) -> None:
+def test_it_wakes_up_each_idle_worker_while_runs_wait(owner: User, worker: Worker, block: Block, queue: Any) -> None:
     worker_enlist(name="second@lab", host="lab", device="cpu", threads=1)
-    assert ring() == 0
+    assert wake_up_idle_workers() == 0
     study_launch(owner=owner, name="Waiting", blocks=[block])
-    assert (ring(), queue()) == (2, 2)
+    assert (wake_up_idle_workers(), queue()) == (2, 2)
     run_claim(worker=worker)
-    assert (ring(), queue()) == (1, 3)
+    assert (wake_up_idle_workers(), queue()) == (1, 3)
 
 
-def test_it_does_not_ring_for_paused_studies(owner: User, worker: Worker, block: Block, queue: Any) -> None:
+def test_it_wakes_nobody_up_for_paused_studies(owner: User, worker: Worker, block: Block, queue: Any) -> None:
     study = study_launch(owner=owner, name="Paused", blocks=[block])
     study.paused = True
     study.save()
-    assert (ring(), queue()) == (0, 0)
+    assert (wake_up_idle_workers(), queue()) == (0, 0)
 
 
 def test_a_launch_wakes_no_more_workers_than_it_has_runs(owner: User, worker: Worker, block: Block, queue: Any) -> None:
     worker_enlist(name="second@lab", host="lab", device="cpu", threads=1)
     study_launch(owner=owner, name="New", blocks=[block])
-    assert (ring_for(0), ring_for(1), ring_for(9), queue()) == (0, 1, 2, 3)
+    assert (wake_up_workers(0), wake_up_workers(1), wake_up_workers(9), queue()) == (0, 1, 2, 3)
 
 
-def test_it_rings_for_the_workers_that_can_do_what_waits(owner: User, worker: Worker, block: Block) -> None:
+def test_it_wakes_up_the_workers_that_can_do_what_waits(owner: User, worker: Worker, block: Block) -> None:
     fast, faster = [worker_enlist(name=f"{each}@lab", host="lab", device=f"cuda:{each}", threads=1) for each in (0, 1)]
     every = [worker, fast, faster]
-    assert wanted(every) == []
+    assert workers_to_wake(every) == []
     gpu = study_launch(owner=owner, name="GPU", blocks=[{**block, "strategy": {"name": "fedavg"}}], requires="gpu")
-    assert wanted(every) == [fast, faster]
-    assert wanted([worker]) == []
+    assert workers_to_wake(every) == [fast, faster]
+    assert workers_to_wake([worker]) == []
     study_launch(owner=owner, name="CPU", blocks=[{**block, "rounds": 9}])
-    assert wanted(every) == [fast, faster, worker]
+    assert workers_to_wake(every) == [fast, faster, worker]
     gpu.runs.all().delete()
-    assert wanted(every) == [worker, fast, faster]
+    assert workers_to_wake(every) == [worker, fast, faster]
 
 
 def test_samples_are_forgotten_after_a_day(worker: Worker) -> None:
@@ -75,13 +73,13 @@ def test_samples_are_forgotten_after_a_day(worker: Worker) -> None:
     assert WorkerSample.objects.count() == 1
 
 
-def test_with_no_worker_in_sight_the_bell_waits_for_the_first(db: None, queue: Any) -> None:
-    assert (ring_for(5), queue()) == (1, 1)
+def test_with_no_worker_in_sight_the_message_waits_for_the_first(db: None, queue: Any) -> None:
+    assert (wake_up_workers(5), queue()) == (1, 1)
 
 
-def test_a_bell_that_cannot_ring_breaks_nothing(monkeypatch: Any) -> None:
+def test_a_message_that_cannot_be_sent_breaks_nothing(monkeypatch: Any) -> None:
     monkeypatch.setattr("config.celery.app", Celery(broker="redis://127.0.0.1:1/0"))
-    assert send_bells(["cpu"]) == 0
+    assert send_wake_ups(["cpu"]) == 0
 
 
 @pytest.fixture

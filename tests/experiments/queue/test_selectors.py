@@ -6,10 +6,10 @@ from datetime import timedelta
 from experiments.models import Round, Run, RunState, Study, User
 from experiments.queue.selectors.queue import (
     PAGE,
-    Wanted,
+    QueueFilters,
+    filter_queue,
     queue_counts,
     queue_rows,
-    runs_in,
     speeds_of,
     studies_in_queue,
 )
@@ -17,7 +17,7 @@ from experiments.queue.services.workers import worker_enlist
 from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
 
-EVERYTHING = Wanted()
+EVERYTHING = QueueFilters()
 ONE = {"strategy": {"name": "fedavg"}}
 
 
@@ -25,8 +25,8 @@ def launched(owner: User, name: str, **changes: object) -> Study:
     return study_launch(owner=owner, name=name, blocks=[{**lab.BLOCK, **ONE, **changes}])
 
 
-def order(wanted: Wanted = EVERYTHING, page: int = 1) -> list[tuple[int, int | None]]:
-    return [(row.run.pk, row.place) for row in queue_rows(wanted, page=page)]
+def order(filters: QueueFilters = EVERYTHING, page: int = 1) -> list[tuple[int, int | None]]:
+    return [(row.run.pk, row.place) for row in queue_rows(filters, page=page)]
 
 
 def ids(study: Study) -> list[int]:
@@ -39,7 +39,7 @@ def test_running_runs_come_first_then_the_higher_priority(owner: User) -> None:
     first, second = lab.runs_in_order(plain)
     lab.moved(second, RunState.RUNNING)
     assert order() == [(second.pk, None), (ids(urgent)[0], 1), (first.pk, 2)]
-    assert [row.studies for row in queue_rows(Wanted())] == [[plain], [urgent], [plain]]
+    assert [row.studies for row in queue_rows(QueueFilters())] == [[plain], [urgent], [plain]]
 
 
 def test_people_take_turns_and_who_has_runs_at_work_waits_for_the_others(owner: User, stranger: User) -> None:
@@ -63,24 +63,24 @@ def test_what_is_paused_or_lacks_a_gpu_is_in_no_line(owner: User) -> None:
 
 def test_a_run_of_two_studies_is_listed_once_with_both(owner: User, stranger: User) -> None:
     mine, theirs = launched(owner, "Mine", seeds=1), launched(stranger, "Theirs too", seeds=1)
-    (row,) = queue_rows(Wanted())
+    (row,) = queue_rows(QueueFilters())
     assert row.studies == [mine, theirs]
-    assert order(Wanted(person=stranger)) == order(Wanted(study=mine.pk)) == [(row.run.pk, 1)]
+    assert order(QueueFilters(person=stranger)) == order(QueueFilters(study=mine.pk)) == [(row.run.pk, 1)]
 
 
 def test_it_is_narrowed_by_study_person_and_state(owner: User, stranger: User) -> None:
     mine, theirs = launched(owner, "Mine", seeds=2), launched(stranger, "Theirs", rounds=9, seeds=3)
     failed = lab.moved(lab.runs_in_order(mine)[0], RunState.FAILED, "Out of memory.")
     running = lab.moved(lab.runs_in_order(theirs)[0], RunState.RUNNING)
-    assert [run for run, _ in order(Wanted(study=mine.pk))] == [ids(mine)[1]]
-    assert [run for run, _ in order(Wanted(person=stranger))] == ids(theirs)
-    assert order(Wanted(state=RunState.FAILED)) == [(failed.pk, None)]
-    assert order(Wanted(state=RunState.FAILED, person=stranger)) == []
-    assert order(Wanted(state=RunState.RUNNING)) == [(running.pk, None)]
-    assert [run for run, _ in order(Wanted(person=stranger, state=RunState.QUEUED))] == ids(theirs)[1:]
-    assert queue_counts(Wanted()) == Counter(queued=3, failed=1, running=1)
-    assert queue_counts(Wanted(person=owner)) == Counter(queued=1, failed=1)
-    assert set(runs_in(Wanted(person=stranger))) == set(theirs.runs.all())
+    assert [run for run, _ in order(QueueFilters(study=mine.pk))] == [ids(mine)[1]]
+    assert [run for run, _ in order(QueueFilters(person=stranger))] == ids(theirs)
+    assert order(QueueFilters(state=RunState.FAILED)) == [(failed.pk, None)]
+    assert order(QueueFilters(state=RunState.FAILED, person=stranger)) == []
+    assert order(QueueFilters(state=RunState.RUNNING)) == [(running.pk, None)]
+    assert [run for run, _ in order(QueueFilters(person=stranger, state=RunState.QUEUED))] == ids(theirs)[1:]
+    assert queue_counts(QueueFilters()) == Counter(queued=3, failed=1, running=1)
+    assert queue_counts(QueueFilters(person=owner)) == Counter(queued=1, failed=1)
+    assert set(filter_queue(QueueFilters(person=stranger))) == set(theirs.runs.all())
 
 
 def test_pages_follow_one_another_without_gap(owner: User) -> None:
@@ -99,7 +99,7 @@ def test_the_speed_is_that_of_the_latest_rounds_of_this_attempt(owner: User) -> 
     for number, second in ((0, -4000), (1, -3900), (18, 20), (19, 25), (20, 30)):
         Round.objects.create(run=run, round=number)
         Round.objects.filter(run=run, round=number).update(committed=lab.NOON + timedelta(seconds=second))
-    (row,) = queue_rows(Wanted())
+    (row,) = queue_rows(QueueFilters())
     assert (row.speed, row.left) == (0.2, timedelta(seconds=400))
 
 
@@ -107,7 +107,7 @@ def test_one_round_tells_no_speed(owner: User) -> None:
     run = lab.moved(lab.runs_in_order(launched(owner, "New", seeds=1))[0], RunState.RUNNING)
     Round.objects.create(run=run, round=0)
     assert speeds_of([run.pk]) == {}
-    assert queue_rows(Wanted())[0].left is None
+    assert queue_rows(QueueFilters())[0].left is None
 
 
 def test_studies_in_the_queue_are_those_that_run_or_wait(owner: User, stranger: User) -> None:
@@ -117,6 +117,6 @@ def test_studies_in_the_queue_are_those_that_run_or_wait(owner: User, stranger: 
     lab.moved(lab.runs_in_order(runs)[0], RunState.RUNNING)
     Study.objects.filter(pk=paused.pk).update(paused=True, priority=50)
     Study.objects.filter(pk=runs.pk).update(priority=3)
-    assert list(studies_in_queue(Wanted())) == [runs, waits, paused]
-    assert list(studies_in_queue(Wanted(person=owner))) == [waits]
-    assert list(studies_in_queue(Wanted(study=paused.pk))) == [paused]
+    assert list(studies_in_queue(QueueFilters())) == [runs, waits, paused]
+    assert list(studies_in_queue(QueueFilters(person=owner))) == [waits]
+    assert list(studies_in_queue(QueueFilters(study=paused.pk))) == [paused]

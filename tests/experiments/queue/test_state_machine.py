@@ -25,14 +25,14 @@ from hypothesis.stateful import (
 from experiments.core.errors import ConflictError, GoneError, NotAllowedError, StaleLeaseError
 from experiments.models import AuditEntry, Run, Study, User
 from experiments.queue.services import bulk, leases
-from experiments.queue.services.claim import reap, run_claim
+from experiments.queue.services.claim import run_claim, runs_reap
 from experiments.queue.services.runs import run_cancel, run_retry
 from experiments.queue.services.workers import worker_enlist
 from experiments.studies.services import changes
 from experiments.studies.services.launch import study_launch
-from tests.experiments.queue.deeds import BOUNDS, DEEDS, always, deed, likely, refused
+from tests.experiments.queue.lab_actions import ACTIONS, BOUNDS, always, lab_action, likely, raises_if
+from tests.experiments.queue.lab_checks import check_database
 from tests.experiments.queue.lab_model import ACTIVE, ModelAttempt, ModelLab, ModelRun
-from tests.experiments.queue.lab_truth import check_database
 from workers.engine.records import RoundRecord
 
 ROLES = {"mia": "member", "noor": "member", "ada": "admin", "vic": "viewer"}
@@ -66,7 +66,7 @@ class LabMachine(RuleBasedStateMachine):
         self.claims: list[leases.Claim] = []
         self.deleted: list[Study] = []
         self.deleted_runs: list[Run] = []
-        self.deeds: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -77,13 +77,13 @@ class LabMachine(RuleBasedStateMachine):
 
     def study_at(self, place: int, actor: str, *states: str) -> tuple[Study, str]:
         """One of them, rather one that has runs in such a state; and who acts."""
-        found = [pk for pk in sorted(self.model.studies) if set(states) & self.model.words(pk)]
-        pk = likely(place, found, sorted(self.model.studies))
+        candidates = [pk for pk in sorted(self.model.studies) if set(states) & self.model.words(pk)]
+        pk = likely(place, candidates, sorted(self.model.studies))
         return Study.objects.get(pk=pk), self.model.studies[pk].owner if actor == "holder" else actor
 
     def run_at(self, place: int, actor: str, *states: str) -> tuple[Run, str]:
-        found = [pk for pk in sorted(self.model.runs) if self.model.runs[pk].state in states]
-        pk = likely(place, found, sorted(self.model.runs))
+        candidates = [pk for pk in sorted(self.model.runs) if self.model.runs[pk].state in states]
+        pk = likely(place, candidates, sorted(self.model.runs))
         owner = self.model.studies[self.model.holders(pk)[place % len(self.model.holders(pk))]].owner
         return Run.objects.get(pk=pk), owner if actor == "holder" else actor
 
@@ -104,7 +104,7 @@ class LabMachine(RuleBasedStateMachine):
         self.launch_kinds("noor", [0, 1])
         self.claim_one(WORKERS[0])
 
-    @deed(
+    @lab_action(
         lambda self: len(self.model.studies) < 4,
         owner=members,
         seeds=some.sets(some.sampled_from([0, 1]), min_size=1),
@@ -118,48 +118,52 @@ class LabMachine(RuleBasedStateMachine):
         study = study_launch(owner=self.people[owner], name="A study", blocks=blocks, reuse=reuse)
         got = list(study.memberships.order_by("position").values_list("run", flat=True))
         self.model.launch(study.pk, owner, kinds, reuse, got)
-        self.deeds["study.launch"] += 1
+        self.actions["study.launch"] += 1
 
-    @deed(
+    @lab_action(
         lambda self: self.model.studies,
         place=places,
         actor=people,
-        deed=some.sampled_from(["cancel", "cancel", "pause", "resume"]),
+        action=some.sampled_from(["cancel", "cancel", "pause", "resume"]),
         many=some.booleans(),
     )
-    def change(self, place: int, actor: str, deed: str, many: bool) -> None:
+    def change(self, place: int, actor: str, action: str, many: bool) -> None:
         study, actor = self.study_at(place, actor, "queued", "running")
         may = self.allowed(actor, study)
         if many and actor != "vic":
-            outcome = bulk.studies_change(studies=[study.pk], actor=self.people[actor], action=deed)
+            outcome = bulk.studies_change(studies=[study.pk], actor=self.people[actor], action=action)
             assert outcome.done == may
         else:
-            with refused(None if may else NotAllowedError):
-                bulk.STUDY_ACTIONS[deed](study=study, actor=self.people[actor])
+            with raises_if(None if may else NotAllowedError):
+                bulk.STUDY_ACTIONS[action](study=study, actor=self.people[actor])
         if may:
-            self.deeds[f"study.{deed}"] += 1
-        if may and deed == "cancel":
+            self.actions[f"study.{action}"] += 1
+        if may and action == "cancel":
             self.model.cancel(study.pk)
         elif may:
-            self.model.studies[study.pk].paused = deed == "pause"
+            self.model.studies[study.pk].paused = action == "pause"
 
-    @deed(lambda self: self.model.studies, place=places, actor=people, reason=some.sampled_from([None, None, *REASONS]))
+    @lab_action(
+        lambda self: self.model.studies, place=places, actor=people, reason=some.sampled_from([None, None, *REASONS])
+    )
     def retry(self, place: int, actor: str, reason: str | None) -> None:
         study, actor = self.study_at(place, actor, "failed", "cancelled", "leaving")
         may = self.allowed(actor, study)
-        with refused(None if may else NotAllowedError):
+        with raises_if(None if may else NotAllowedError):
             again = changes.study_retry(study=study, actor=self.people[actor], reason=reason)
         if may:
             assert again == self.model.retry(study.pk, reason)
-            self.deeds["study.retry"] += 1
+            self.actions["study.retry"] += 1
 
-    @deed(lambda self: self.model.studies, place=places, actor=people, wrong=some.sampled_from([None, 0, 0, 0, 1]))
+    @lab_action(
+        lambda self: self.model.studies, place=places, actor=people, wrong=some.sampled_from([None, 0, 0, 0, 1])
+    )
     def delete(self, place: int, actor: str, wrong: int | None) -> None:
         study, actor = self.study_at(place, actor, "queued", "running")
         own = [pk for pk in self.model.studies[study.pk].runs if len(self.model.holders(pk)) == 1]
         expected = None if wrong is None else len(own) + wrong
         error = NotAllowedError if not self.allowed(actor, study) else ConflictError if wrong else None
-        with refused(error):
+        with raises_if(error):
             gone = changes.study_delete(
                 study=Study.objects.get(pk=study.pk), actor=self.people[actor], expected=expected
             )
@@ -167,53 +171,53 @@ class LabMachine(RuleBasedStateMachine):
             self.deleted_runs += [Run(pk=pk) for pk in own]
             assert gone == self.model.delete(study.pk) == len(own)
             self.deleted.append(study)
-            self.deeds["study.delete"] += 1
+            self.actions["study.delete"] += 1
 
-    @deed(
+    @lab_action(
         lambda self: self.deleted,
         place=places,
-        deed=some.sampled_from(["cancel", "pause", "resume", "retry", "delete", "update"]),
+        action=some.sampled_from(["cancel", "pause", "resume", "retry", "delete", "update"]),
     )
-    def come_too_late(self, place: int, deed: str) -> None:
+    def come_too_late(self, place: int, action: str) -> None:
         """The page still shows what somebody deleted."""
         study = self.deleted[place % len(self.deleted)]
         with pytest.raises(GoneError):
-            getattr(changes, f"study_{deed}")(study=study, actor=self.people["ada"])
+            getattr(changes, f"study_{action}")(study=study, actor=self.people["ada"])
         for run in self.deleted_runs:
             with pytest.raises(GoneError):
                 (run_cancel if place % 2 else run_retry)(run=run, actor=self.people["mia"])
 
-    @deed(lambda self: self.model.runs, place=places, actor=people, many=some.booleans())
+    @lab_action(lambda self: self.model.runs, place=places, actor=people, many=some.booleans())
     def cancel_run(self, place: int, actor: str, many: bool) -> None:
         run, actor = self.run_at(place, actor, "queued", "running")
         may, can = self.model.may_cancel(actor, run.pk), self.model.runs[run.pk].state in ACTIVE
         if many and actor != "vic":
             assert bulk.runs_cancel(runs=[run.pk], actor=self.people[actor]).done == (may and can)
         else:
-            with refused(NotAllowedError if not may else None if can else ConflictError):
+            with raises_if(NotAllowedError if not may else None if can else ConflictError):
                 run_cancel(run=run, actor=self.people[actor])
         if may and can:
             self.model.runs[run.pk].stop()
         if (may and can) or (many and actor != "vic"):
-            self.deeds["run.cancel"] += 1
+            self.actions["run.cancel"] += 1
 
-    @deed(lambda self: self.model.runs, place=places, actor=people, many=some.booleans())
+    @lab_action(lambda self: self.model.runs, place=places, actor=people, many=some.booleans())
     def retry_run(self, place: int, actor: str, many: bool) -> None:
         run, actor = self.run_at(place, actor, "failed", "cancelled")
         may, can = self.model.may_retry(actor, run.pk), self.model.retriable(run.pk)
         if many and actor != "vic":
             assert bulk.runs_retry(runs=[run.pk], actor=self.people[actor]).done == (may and can)
         else:
-            with refused(NotAllowedError if not may else None if can else ConflictError):
+            with raises_if(NotAllowedError if not may else None if can else ConflictError):
                 run_retry(run=run, actor=self.people[actor])
         if may and can:
             self.model.retry_run(actor, run.pk)
         if (may and can) or (many and actor != "vic"):
-            self.deeds["run.retry"] += 1
+            self.actions["run.retry"] += 1
 
     # Workers
 
-    @deed(always, names=some.lists(some.sampled_from(WORKERS), min_size=1, max_size=3))
+    @lab_action(always, names=some.lists(some.sampled_from(WORKERS), min_size=1, max_size=3))
     def claim(self, names: list[str]) -> None:
         for name in names:
             self.claim_one(name)
@@ -234,20 +238,20 @@ class LabMachine(RuleBasedStateMachine):
             assert claim.attempt == len(run.attempts)
             self.claims.append(claim)
 
-    @deed(lambda self: self.claims, place=places, rounds=some.lists(some.integers(0, 3), min_size=1, max_size=3))
+    @lab_action(lambda self: self.claims, place=places, rounds=some.lists(some.integers(0, 3), min_size=1, max_size=3))
     def commit(self, place: int, rounds: list[int]) -> None:
         claim, run = self.claim_at(place)
         records = [RoundRecord(number, {"accuracy": number / 4}, (0,), {}) for number in rounds]
-        with refused(None if run else StaleLeaseError):
-            wishes = leases.rounds_record(claim=claim, records=records)
-        with refused(None if run else StaleLeaseError):
+        with raises_if(None if run else StaleLeaseError):
+            instructions = leases.rounds_record(claim=claim, records=records)
+        with raises_if(None if run else StaleLeaseError):
             leases.checkpoint_record(claim=claim, path=f"attempt-{claim.attempt - 1}", round_number=rounds[-1])
         if run:
             run.rounds |= set(rounds)
             run.save(rounds[-1])
-            assert wishes == leases.Wishes(cancel=run.leaving, drain=False)
+            assert instructions == leases.Instructions(cancel=run.leaving, drain=False)
 
-    @deed(
+    @lab_action(
         lambda self: self.claims,
         place=places,
         how=some.sampled_from(["finish", "fail", "release", "crash", "crash"]),
@@ -256,9 +260,9 @@ class LabMachine(RuleBasedStateMachine):
     def end(self, place: int, how: str, why: int) -> None:
         claim, run = self.claim_at(place)
         reason = REASONS[why % len(REASONS)]
-        told: dict[str, Any] = {"provenance": {}} if how == "finish" else {"reason": reason}
-        with refused(None if run else StaleLeaseError):
-            getattr(leases, f"run_{how}")(claim=claim, **told)
+        details: dict[str, Any] = {"provenance": {}} if how == "finish" else {"reason": reason}
+        with raises_if(None if run else StaleLeaseError):
+            getattr(leases, f"run_{how}")(claim=claim, **details)
         if not run:
             return
         if how == "finish":
@@ -270,15 +274,15 @@ class LabMachine(RuleBasedStateMachine):
         else:
             run.end(*(("cancelled", "cancelled") if run.leaving else ("queued", "released")))
 
-    @deed(lambda self: self.claims, place=places)
+    @lab_action(lambda self: self.claims, place=places)
     def lose_lease(self, place: int) -> None:
         claim, run = self.claim_at(place)
         Run.objects.filter(lease_token=claim.token).update(lease_until=Now() - timedelta(seconds=1))
-        assert reap() == (run is not None)
+        assert runs_reap() == (run is not None)
         if run:
             run.try_again("lost", SILENT)
 
-    @deed(always, name=some.sampled_from(WORKERS))
+    @lab_action(always, name=some.sampled_from(WORKERS))
     def restart_worker(self, name: str) -> None:
         self.workers[name] = self.enlist(name)
         for run in self.model.runs.values():
@@ -287,14 +291,14 @@ class LabMachine(RuleBasedStateMachine):
 
     @rule(data=some.data())
     def act(self, data: some.DataObject) -> None:
-        chosen = data.draw(some.sampled_from([each for each in DEEDS if each.possible(self)]))
-        getattr(self, chosen.name)(**{name: data.draw(given, name) for name, given in chosen.drawn.items()})
+        chosen = data.draw(some.sampled_from([each for each in ACTIONS if each.possible(self)]))
+        getattr(self, chosen.name)(**{name: data.draw(strategy, name) for name, strategy in chosen.arguments.items()})
 
     @invariant()
     def the_database_holds_what_the_model_holds(self) -> None:
         check_database(self.model)
-        assert Counter(AuditEntry.objects.values_list("action", flat=True)) == self.deeds
+        assert Counter(AuditEntry.objects.values_list("action", flat=True)) == self.actions
 
 
-def test_every_order_of_deeds_and_accidents_leaves_the_lab_in_order(db: None) -> None:
+def test_every_order_of_actions_and_accidents_leaves_the_lab_in_order(db: None) -> None:
     run_state_machine_as_test(LabMachine, settings=BOUNDS)

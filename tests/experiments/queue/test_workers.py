@@ -6,15 +6,15 @@ import pytest
 from django.db.models.functions import Now
 
 from experiments.models import RunState, User, Worker, WorkerSample
-from experiments.queue.selectors.workers import highest, last_hours, latest, worker_rows
+from experiments.queue.selectors.workers import highest_value, last_hour_by_worker, latest_value, worker_rows
 from experiments.queue.services.workers import worker_enlist, worker_sample
-from experiments.queue.template_tags import pace, segments
+from experiments.queue.template_tags import line_segments, pace
 from tests.experiments import lab
 
 
 def sampled(worker: Worker, age: timedelta, **values: float) -> None:
-    given = {"rounds_per_second": 0.0, "cpu": 0.0, "memory": 0, **values}
-    worker_sample(worker=worker, **given)  # type: ignore[arg-type]
+    sample = {"rounds_per_second": 0.0, "cpu": 0.0, "memory": 0, **values}
+    worker_sample(worker=worker, **sample)  # type: ignore[arg-type]
     WorkerSample.objects.filter(pk=WorkerSample.objects.latest("pk").pk).update(at=Now() - age)
 
 
@@ -25,7 +25,7 @@ def test_the_last_hour_has_a_mean_a_minute_and_gaps_where_nothing_was_told(worke
     sampled(worker, timedelta(minutes=59, seconds=30), cpu=1.0, rounds_per_second=7.5)
     sampled(worker, timedelta(minutes=61), cpu=0.9)
     sampled(other, timedelta(minutes=2, seconds=30), gpu=0.5, gpu_memory=4096)
-    hours = last_hours([worker.pk, other.pk])
+    hours = last_hour_by_worker([worker.pk, other.pk])
     assert hours[worker.pk].cpu == [1.0, *[None] * 58, pytest.approx(0.4)]
     assert hours[worker.pk].memory[-1] == 200
     assert hours[worker.pk].rounds_per_second[0] == 7.5
@@ -35,10 +35,10 @@ def test_the_last_hour_has_a_mean_a_minute_and_gaps_where_nothing_was_told(worke
 
 
 def test_what_is_now_was_told_within_two_minutes() -> None:
-    assert latest([0.1, 0.2, None]) == 0.2
-    assert latest([0.1, None, None]) is None
-    assert highest([0.1, None, 0.7]) == 0.7
-    assert highest([None]) == 0.0
+    assert latest_value([0.1, 0.2, None]) == 0.2
+    assert latest_value([0.1, None, None]) is None
+    assert highest_value([0.1, None, 0.7]) == 0.7
+    assert highest_value([None]) == 0.0
 
 
 def test_a_worker_is_at_work_idle_leaving_drained_or_silent(owner: User, worker: Worker) -> None:
@@ -65,11 +65,11 @@ def test_a_worker_tells_what_it_is_made_of(db: None) -> None:
 
 
 def test_a_line_rises_with_its_value_and_breaks_at_gaps() -> None:
-    assert segments([0.0, 0.5, 1.0], top=1.0) == ["0.0,27.0 60.0,14.0 120.0,1.0"]
-    assert segments([0.0, None, 1.0], top=1.0) == ["0.0,27.0 30.0,27.0", "120.0,1.0 150.0,1.0"]
-    assert segments([2.0, 2.0], top=1.0) == ["0.0,1.0 120.0,1.0"]
-    assert segments([0.0, 0.0], top=0.0) == ["0.0,27.0 120.0,27.0"]
-    assert segments([None, None], top=1.0) == []
+    assert line_segments([0.0, 0.5, 1.0], top=1.0) == ["0.0,27.0 60.0,14.0 120.0,1.0"]
+    assert line_segments([0.0, None, 1.0], top=1.0) == ["0.0,27.0 30.0,27.0", "120.0,1.0 150.0,1.0"]
+    assert line_segments([2.0, 2.0], top=1.0) == ["0.0,1.0 120.0,1.0"]
+    assert line_segments([0.0, 0.0], top=0.0) == ["0.0,27.0 120.0,27.0"]
+    assert line_segments([None, None], top=1.0) == []
 
 
 def test_a_speed_is_told_in_a_unit_that_reads() -> None:

@@ -11,7 +11,7 @@ from experiments.results.selectors.clients import (
     client_columns,
     client_history,
     client_rows,
-    in_order,
+    sort_clients,
 )
 from tests.experiments import lab
 
@@ -19,14 +19,14 @@ from tests.experiments import lab
 @pytest.fixture
 def run(owner: User) -> Run:
     """Three rounds; the shared client is always there, client 2 only in the last one, client 1 evaluates only."""
-    made = lab.runs_in_order(lab.launched(owner))[0]
-    told = [
+    run = lab.runs_in_order(lab.launched(owner))[0]
+    rounds = [
         (0, [], {"0": {"accuracy": 0.25}, "1": {"accuracy": 0.5}}),
         (1, [-1, 0], {"-1": {"samples": 9}, "0": {"samples": 4, "train_loss": 1.5}}),
         (2, [-1, 2], {"-1": {"samples": 9}, "2": {"samples": 5, "train_loss": "NaN"}, "0": {"accuracy": 0.75}}),
     ]
-    Round.objects.bulk_create(Round(run=made, round=n, cohort=cohort, clients=each) for n, cohort, each in told)
-    return made
+    Round.objects.bulk_create(Round(run=run, round=n, cohort=cohort, clients=each) for n, cohort, each in rounds)
+    return run
 
 
 def test_each_client_has_its_latest_numbers_and_how_often_it_took_part(run: Run) -> None:
@@ -54,7 +54,7 @@ def test_columns_are_the_numbers_that_some_client_has(run: Run) -> None:
     ],
 )
 def test_clients_are_sorted_and_those_without_the_number_come_last(run: Run, by: str, clients: list[int]) -> None:
-    assert [row.client for row in in_order(client_rows(run=run.pk, rounds_done=2), by)] == clients
+    assert [row.client for row in sort_clients(client_rows(run=run.pk, rounds_done=2), by)] == clients
 
 
 def test_one_number_over_the_rounds(run: Run) -> None:

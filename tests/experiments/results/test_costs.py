@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from experiments.models import User
-from experiments.results.selectors.costs import Cost, cumulated, run_costs
+from experiments.results.selectors.costs import Cost, cumulated_costs, run_costs
 from tests.experiments import lab
 
 
@@ -16,7 +16,7 @@ def test_costs_are_summed_over_the_rounds(owner: User) -> None:
 def test_they_are_cumulated_round_by_round(owner: User) -> None:
     run = lab.runs_in_order(lab.launched(owner))[0]
     lab.record(run, {"bytes_up": [100.0, 40.0, 40.0], "bytes_down": [0.0, 8.0]})
-    assert cumulated(run=run.pk, names=("bytes_up", "bytes_down", "bytes_peer")) == {
+    assert cumulated_costs(run=run.pk, names=("bytes_up", "bytes_down", "bytes_peer")) == {
         "bytes_up": [(0, 100.0), (1, 140.0), (2, 180.0)],
         "bytes_down": [(0, 0.0), (1, 8.0)],
     }

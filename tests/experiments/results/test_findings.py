@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from experiments.labels.specs import Fact
-from experiments.results.charts.findings import Findings, Table, findings_info, provenance_facts
+from experiments.results.charts.findings import FindingsTable, StrategyFindings, findings_info, provenance_facts
 
 
 def test_nothing_found_is_nothing_shown_and_the_confusion_matrix_has_its_own_place() -> None:
@@ -10,9 +10,9 @@ def test_nothing_found_is_nothing_shown_and_the_confusion_matrix_has_its_own_pla
 
 
 def test_single_values_are_facts() -> None:
-    told = {"eps": 0.123456, "groups": 3, "settled": True, "noise": [4, 7], "empty": [], "unknown": None}
-    assert findings_info({"athena": told}) == [
-        Findings(
+    values = {"eps": 0.123456, "groups": 3, "settled": True, "noise": [4, 7], "empty": [], "unknown": None}
+    assert findings_info({"athena": values}) == [
+        StrategyFindings(
             "athena",
             (
                 Fact("Eps", "0.1235"),
@@ -28,12 +28,12 @@ def test_single_values_are_facts() -> None:
 
 
 def test_groups_of_clients_are_listed_by_group() -> None:
-    found = findings_info({"athena": {"groups": [[0, 2, 5], [1]]}})
-    assert found[0].tables == (Table("Groups", ("", "Members"), (("0", "0, 2, 5"), ("1", "1"))),)
+    sections = findings_info({"athena": {"groups": [[0, 2, 5], [1]]}})
+    assert sections[0].tables == (FindingsTable("Groups", ("", "Members"), (("0", "0, 2, 5"), ("1", "1"))),)
 
 
 def test_matrices_and_records_are_tables() -> None:
-    found = findings_info(
+    sections = findings_info(
         {
             "x": {
                 "similarity": [[1.0, 0.5], [0.5, 1.0]],
@@ -41,9 +41,9 @@ def test_matrices_and_records_are_tables() -> None:
             }
         }
     )
-    assert found[0].tables == (
-        Table("Similarity", ("", "0", "1"), (("0", "1", "0.5"), ("1", "0.5", "1"))),
-        Table("Of client", ("", "Group", "Far"), (("0", "1", "–"), ("1", "2", "yes"))),
+    assert sections[0].tables == (
+        FindingsTable("Similarity", ("", "0", "1"), (("0", "1", "0.5"), ("1", "0.5", "1"))),
+        FindingsTable("Of client", ("", "Group", "Far"), (("0", "1", "–"), ("1", "2", "yes"))),
     )
 
 
@@ -57,7 +57,7 @@ def test_a_strategy_may_tell_a_bare_list() -> None:
 
 
 def test_provenance_is_told_with_versions_last() -> None:
-    told = {
+    values = {
         "engine": "cohort",
         "device": "cpu",
         "device_name": "A CPU",
@@ -66,7 +66,7 @@ def test_provenance_is_told_with_versions_last() -> None:
         "packages": {"torch": "2.13.0", "flwr": "1.41.0"},
         "commit": "abc+",
     }
-    assert provenance_facts(told) == [
+    assert provenance_facts(values) == [
         Fact("Device", "cpu: A CPU"),
         Fact("Computing time", "12.3 s"),
         Fact("Python", "3.11.7"),

@@ -10,10 +10,10 @@ from workers.home import home, run_folder
 
 @pytest.fixture
 def run(owner: User) -> Run:
-    made = lab.runs_in_order(lab.launched(owner))[0]
-    (run_folder(made.pk) / "artifacts" / "t").mkdir(parents=True)
-    made.artifact = f"runs/{made.pk}/artifacts/t/model.safetensors"
-    return made
+    run = lab.runs_in_order(lab.launched(owner))[0]
+    (run_folder(run.pk) / "artifacts" / "t").mkdir(parents=True)
+    run.artifact = f"runs/{run.pk}/artifacts/t/model.safetensors"
+    return run
 
 
 def test_it_lists_what_is_there(run: Run) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from experiments.models import Run, RunState, Study, User
-from experiments.results.selectors.run_filters import filtered, known_paths, run_filters
+from experiments.results.selectors.run_filters import filter_runs, parse_run_filters, spec_paths
 from tests.experiments.lab import launched, moved, runs_in_order
 from workers.errors import SpecError
 
@@ -21,12 +21,13 @@ def study(owner: User) -> Study:
 
 
 def positions(study: Study, **filters: list[str]) -> list[int]:
-    found = set(
-        filtered(
-            Run.objects.all(), run_filters({key.replace("__", "."): each for key, each in filters.items()}.items())
+    runs = set(
+        filter_runs(
+            Run.objects.all(),
+            parse_run_filters({key.replace("__", "."): each for key, each in filters.items()}.items()),
         )
     )
-    return [index for index, run in enumerate(runs_in_order(study)) if run in found]
+    return [index for index, run in enumerate(runs_in_order(study)) if run in runs]
 
 
 def described(study: Study) -> list[tuple[str, float | None, str, int]]:
@@ -75,15 +76,15 @@ def test_states_runs_and_cells_filter_too(study: Study) -> None:
 def test_a_run_in_two_studies_is_found_once(study: Study, owner: User) -> None:
     other = launched(owner, "Again", **GRID)
     Study.objects.filter(pk=other.pk).update(tags=["paper", "mine"])
-    both = run_filters([("study", [study.pk, other.pk])])
-    assert filtered(Run.objects.all(), both).count() == 12
-    assert filtered(Run.objects.all(), run_filters([("tag", ["paper", "x"])])).count() == 12
-    assert filtered(Run.objects.all(), run_filters([("tag", ["pap"])])).count() == 0
+    both = parse_run_filters([("study", [study.pk, other.pk])])
+    assert filter_runs(Run.objects.all(), both).count() == 12
+    assert filter_runs(Run.objects.all(), parse_run_filters([("tag", ["paper", "x"])])).count() == 12
+    assert filter_runs(Run.objects.all(), parse_run_filters([("tag", ["pap"])])).count() == 0
 
 
 def test_every_mistake_is_told_with_its_name() -> None:
     with pytest.raises(SpecError) as caught:
-        run_filters(
+        parse_run_filters(
             [("strat", ["fedavg"]), ("strategy.muu", ["1"]), ("study", ["x"]), ("state", ["gone"]), ("limit", [3])],
             besides=["limit"],
         )
@@ -94,13 +95,13 @@ def test_every_mistake_is_told_with_its_name() -> None:
 @pytest.mark.parametrize("odd", ["\0", '"\\u0000"', "1e999", "[" * 20_000, "9" * 6_000, '"\\ud800"', '{"a": [NaN]}'])
 def test_odd_values_match_nothing(study: Study, odd: str) -> None:
     for name in ("strategy.mu", "tag", "cell"):
-        assert not filtered(Run.objects.all(), run_filters([(name, [odd])])).exists()
+        assert not filter_runs(Run.objects.all(), parse_run_filters([(name, [odd])])).exists()
 
 
 @pytest.mark.parametrize("number", ["-1", "1.5", "", "²", str(2**63), "9" * 5_000])
 def test_ids_and_seeds_are_whole_numbers(number: str) -> None:
     with pytest.raises(SpecError, match="whole number"):
-        run_filters([("seed", [number])])
+        parse_run_filters([("seed", [number])])
 
 
 def test_paths_are_those_of_every_component() -> None:
@@ -112,5 +113,5 @@ def test_paths_are_those_of_every_component() -> None:
         "hybrid.ratio",
         "partition.alpha",
         "engine",
-    } <= known_paths()
-    assert not {"strategy.name", "local.optimizer.name", "name", ""} & known_paths()
+    } <= spec_paths()
+    assert not {"strategy.name", "local.optimizer.name", "name", ""} & spec_paths()

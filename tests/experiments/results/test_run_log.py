@@ -20,9 +20,9 @@ def test_a_run_that_logged_nothing_here_says_so(owner: User) -> None:
 
 def test_a_long_log_is_shown_from_a_whole_line_on(owner: User) -> None:
     run = logged(owner, "".join(f"line {number:05d}\n" for number in range(3000)).encode())
-    found = run_log(run=run, limit=16_384)
-    lines = found.text.splitlines()
-    assert (lines[0], lines[-1], len(lines), found.after, found.size) == (
+    part = run_log(run=run, limit=16_384)
+    lines = part.text.splitlines()
+    assert (lines[0], lines[-1], len(lines), part.after, part.size) == (
         "line 01511",
         "line 02999",
         1489,

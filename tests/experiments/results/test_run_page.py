@@ -15,22 +15,22 @@ from workers.home import home, log_file
 @pytest.fixture
 def run(study: Study) -> Run:
     """Done, with clients, findings, costs and an attempt that was lost before."""
-    made = lab.runs_in_order(study)[0]
-    Round.objects.filter(run=made, round=2).update(
+    run = lab.runs_in_order(study)[0]
+    Round.objects.filter(run=run, round=2).update(
         cohort=[-1, 1], clients={"-1": {"samples": 9}, "1": {"samples": 4, "train_loss": 0.25}}
     )
-    lab.Metric.objects.create(run=made, round=1, name="bytes_up", value=2_500_000)
-    made.findings = {"confusion": [[0] * 10 for _ in range(10)], "athena": {"groups": [[0, 2], [1]]}}
-    made.findings["confusion"][4][7] = 12
-    made.provenance = {"device": "cpu", "device_name": "A CPU", "seconds": 2.0, "packages": {"torch": "2.13.0"}}
-    made.engine = "cohort"
-    made.save()
+    lab.Metric.objects.create(run=run, round=1, name="bytes_up", value=2_500_000)
+    run.findings = {"confusion": [[0] * 10 for _ in range(10)], "athena": {"groups": [[0, 2], [1]]}}
+    run.findings["confusion"][4][7] = 12
+    run.provenance = {"device": "cpu", "device_name": "A CPU", "seconds": 2.0, "packages": {"torch": "2.13.0"}}
+    run.engine = "cohort"
+    run.save()
     for number, outcome, reason in ((1, "lost", "No heartbeat.\nfor 30 s"), (2, "done", "")):
-        token = f"00000000-0000-0000-0000-{made.pk:010d}{number:02d}"
+        token = f"00000000-0000-0000-0000-{run.pk:010d}{number:02d}"
         Attempt.objects.create(
-            run=made, number=number, token=token, worker="w@lab", started=lab.NOON, outcome=outcome, reason=reason
+            run=run, number=number, token=token, worker="w@lab", started=lab.NOON, outcome=outcome, reason=reason
         )
-    return made
+    return run
 
 
 def page(client: Client, run: Run) -> str:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.statistics.intervals import Difference, Sample, bootstrap_intervals, paired_difference, t_half_width
+from experiments.statistics.intervals import Difference, bootstrap_intervals, paired_difference, t_half_width
+from experiments.statistics.over_seeds import Sample
 
 
 def test_a_sample_has_mean_and_sample_std() -> None:

@@ -26,8 +26,8 @@ def test_it_launches_and_tells_what_it_launched(mine: Client, block: Block) -> N
     assert body["id"] == Study.objects.get().pk
     assert body["blocks"] == [block]
     assert body["counts"] == {"queued": 4, "running": 0, "done": 0, "failed": 0, "cancelled": 0}
-    told = {key: body[key] for key in ("name", "owner", "state", "runs", "rounds_done", "rounds_total", "priority")}
-    assert told == {
+    fields = {key: body[key] for key in ("name", "owner", "state", "runs", "rounds_done", "rounds_total", "priority")}
+    assert fields == {
         "name": "Mine",
         "owner": "owner",
         "state": "queued",

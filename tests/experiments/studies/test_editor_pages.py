@@ -60,10 +60,10 @@ def test_yaml_alone_can_be_launched(as_owner: Client) -> None:
 
 def test_a_variation_remembers_what_it_varies(as_owner: Client, study: Study) -> None:
     varied = {"name": "Same but longer", "blocks": [{**lab.BLOCK, "rounds": 3}], "requires": "gpu"}
-    asked = {"study": varied, "like": {"from": study.pk}}
-    changes = as_owner.post("/studies/draft", asked, content_type="application/json").json()["changes"]
+    data = {"study": varied, "like": {"from": study.pk}}
+    changes = as_owner.post("/studies/draft", data, content_type="application/json").json()["changes"]
     assert changes == [{"path": "blocks.0.rounds", "title": "Rounds", "before": ["2"], "after": ["3"]}]
-    as_owner.post("/studies/launch", asked, content_type="application/json")
+    as_owner.post("/studies/launch", data, content_type="application/json")
     assert Study.objects.latest("pk").parent == study
 
 
@@ -71,8 +71,8 @@ def test_a_run_can_be_varied_too(as_owner: Client, study: Study) -> None:
     run = lab.runs_in_order(study)[0]
     page = as_owner.get("/studies/new", {"run": run.pk}).content.decode()
     assert f"Same as run {run.pk}, but" in page
-    asked = {"study": STUDY, "like": {"run": run.pk}}
-    as_owner.post("/studies/launch", asked, content_type="application/json")
+    data = {"study": STUDY, "like": {"run": run.pk}}
+    as_owner.post("/studies/launch", data, content_type="application/json")
     assert Study.objects.latest("pk").parent == study
 
 

@@ -10,9 +10,9 @@ import pytest
 from django.core.cache import cache
 
 from experiments.models import Run, RunState, User, Worker
-from experiments.studies.selectors.run_speeds import measured_runs
+from experiments.studies.selectors.run_timings import run_timings
 from experiments.studies.services import calibration
-from experiments.studies.services.estimates import Estimate, Speeds, cells_of
+from experiments.studies.services.estimates import Estimate, SpeedModel, planned_cells
 from experiments.studies.services.launch import study_plan
 from tests.experiments import lab
 from workers.spec import RunSpec, expand, parse_run
@@ -48,8 +48,8 @@ def spec(**changes: Any) -> RunSpec:
     return parse_run({**base, "strategy": {"name": "fedavg"}, **changes})
 
 
-def speeds() -> Speeds:
-    return Speeds(measured_runs(datasets=["digits"], models=["logistic"], strategies=["fedavg"]))
+def speeds() -> SpeedModel:
+    return SpeedModel(run_timings(datasets=["digits"], models=["logistic"], strategies=["fedavg"]))
 
 
 def estimate(owner: User, **changes: Any) -> Estimate:
@@ -61,10 +61,10 @@ def estimate(owner: User, **changes: Any) -> Estimate:
 def test_runs_like_these_foretell_their_time(owner: User) -> None:
     """A run: 90 steps of 0.01 s, 2 s besides, and 27.1 s outside of its rounds; minus 15 and plus 20 per cent."""
     measured(owner, 0.01)
-    found = estimate(owner)
-    assert (found.basis, found.workers) == ("measured", 0)
-    assert found.low_seconds == pytest.approx(0.85 * 30, abs=0.06)
-    assert found.high_seconds == pytest.approx(1.2 * 30, abs=0.06)
+    result = estimate(owner)
+    assert (result.basis, result.workers) == ("measured", 0)
+    assert result.low_seconds == pytest.approx(0.85 * 30, abs=0.06)
+    assert result.high_seconds == pytest.approx(1.2 * 30, abs=0.06)
 
 
 def test_twice_the_rounds_are_twice_the_rounds_time(owner: User) -> None:
@@ -74,21 +74,21 @@ def test_twice_the_rounds_are_twice_the_rounds_time(owner: User) -> None:
 
 def test_the_range_is_from_the_quicker_to_the_slower_runs(owner: User) -> None:
     measured(owner, 0.01, 0.02, 0.03)
-    _, step = speeds().step(spec())
+    _, step = speeds().step_seconds(spec())
     assert (step.low, step.high) == (pytest.approx(0.01), pytest.approx(0.03))
 
 
 def test_the_closest_runs_speak(owner: User) -> None:
     measured(owner, 0.01)
     measured(owner, 0.05, local={"batch_size": 64})
-    found = speeds()
-    assert found.step(spec())[1].high == pytest.approx(0.01)
-    assert found.step(spec(local={"batch_size": 64}))[1].high == pytest.approx(0.05)
+    model = speeds()
+    assert model.step_seconds(spec())[1].high == pytest.approx(0.01)
+    assert model.step_seconds(spec(local={"batch_size": 64}))[1].high == pytest.approx(0.05)
 
 
 def test_another_batch_size_costs_between_as_much_a_step_and_as_much_a_sample(owner: User) -> None:
     measured(owner, 0.01)
-    _, step = speeds().step(spec(local={"batch_size": 128}))
+    _, step = speeds().step_seconds(spec(local={"batch_size": 128}))
     assert (step.low, step.high) == (pytest.approx(0.01), pytest.approx(0.04))
 
 
@@ -149,9 +149,9 @@ def test_a_run_of_a_component_that_is_gone_is_no_witness(owner: User) -> None:
     run = Run.objects.get(state=RunState.DONE)
     run.spec["partition"] = {"name": "gone"}
     run.save()
-    assert speeds().all == []
+    assert speeds().references == []
 
 
 def test_cells_are_counted_once_for_all_their_seeds() -> None:
-    cells = cells_of(expand([lab.BLOCK]).runs)
+    cells = planned_cells(expand([lab.BLOCK]).runs)
     assert [(each.strategy.name, count) for each, count in cells] == [("fedprox", 3), ("fedavg", 3)]

@@ -71,13 +71,13 @@ def test_an_empty_list_says_why(browsers: dict[str, Client], study: Study, choic
 
 
 def test_it_goes_on_page_by_page(as_owner: Client, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [lab.launched(owner, f"Study {number}", rounds=number) for number in (1, 2, 3)]
+    studies = [lab.launched(owner, f"Study {number}", rounds=number) for number in (1, 2, 3)]
     for module in ("experiments.studies.selectors.studies.PAGE", "experiments.studies.views.studies.PAGE"):
         monkeypatch.setattr(module, 2)
     first = as_owner.get("/", {"who": "mine"})
     assert [row.study.name for row in first.context["rows"]] == ["Study 3", "Study 2"]
-    assert f'href="?who=mine&amp;before={made[1].pk}"' in first.content.decode()
-    assert listed(as_owner, who="mine", before=str(made[1].pk)) == ["Study 1"]
+    assert f'href="?who=mine&amp;before={studies[1].pk}"' in first.content.decode()
+    assert listed(as_owner, who="mine", before=str(studies[1].pk)) == ["Study 1"]
 
 
 def test_the_watched_study_gives_way_to_a_search(as_owner: Client, study: Study) -> None:
@@ -95,7 +95,7 @@ def test_more_studies_ask_no_more_questions(
     as_owner: Client, owner: User, django_assert_max_num_queries: object
 ) -> None:
     for number in range(6):
-        made = lab.launched(owner, f"Study {number}", rounds=3 + number)
-        Study.objects.filter(pk=made.pk).update(tags=["x", f"t{number}"])
+        study = lab.launched(owner, f"Study {number}", rounds=3 + number)
+        Study.objects.filter(pk=study.pk).update(tags=["x", f"t{number}"])
     with django_assert_max_num_queries(11):  # type: ignore[operator]
         as_owner.get("/", {"who": "mine", "tag": "x", "q": "study"})

@@ -18,10 +18,10 @@ def test_it_counts_runs_and_rounds(owner: User) -> None:
     runs = lab.runs_in_order(study)
     lab.record(runs[0], {"loss": [3.0, 2.0, 1.0]})
     lab.moved(runs[1], RunState.FAILED, "Out of memory.\nTraceback ...")
-    found = of(study)
-    assert found.counts == Counter(done=1, failed=1, queued=4)
-    assert (found.runs, found.finished, found.rounds_done, found.rounds_total) == (6, 1, 2, 12)
-    assert found.reason == "Out of memory."
+    progress = of(study)
+    assert progress.counts == Counter(done=1, failed=1, queued=4)
+    assert (progress.runs, progress.finished, progress.rounds_done, progress.rounds_total) == (6, 1, 2, 12)
+    assert progress.reason == "Out of memory."
 
 
 def test_its_state_is_what_still_moves_and_then_what_went_wrong(owner: User) -> None:

@@ -5,8 +5,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from experiments.models import RunState, User, Worker
-from experiments.queue.selectors.workers import Pulse, pulse, worker_rows
-from experiments.results.selectors.runs import FailureGroup, failures
+from experiments.queue.selectors.workers import Pulse, current_pulse, worker_rows
+from experiments.results.selectors.runs import FailureGroup, failure_groups
 from experiments.studies.selectors.cells import cells_of
 from experiments.studies.selectors.studies import study_rows, study_to_watch
 from tests.experiments import lab
@@ -24,8 +24,8 @@ def test_cells_come_in_the_order_of_the_grid(owner: User) -> None:
     study = lab.launched(owner)
     runs = lab.runs_in_order(study)
     lab.moved(runs[4], RunState.DONE)
-    found = cells_of(studies=[study.pk])
-    assert [(cell.spec["strategy"]["name"], cell.seeds, cell.done) for cell in found] == [
+    cells = cells_of(studies=[study.pk])
+    assert [(cell.spec["strategy"]["name"], cell.seeds, cell.done) for cell in cells] == [
         ("fedavg", 3, 0),
         ("fedprox", 3, 1),
     ]
@@ -38,7 +38,7 @@ def test_failures_are_grouped_by_the_first_line_of_their_reason(owner: User) -> 
     lab.moved(runs[2], RunState.FAILED, "Out of memory.\nat step 9")
     lab.moved(runs[3], RunState.FAILED)
     study = runs[0].studies.get()
-    assert failures(study=study.pk) == [
+    assert failure_groups(study=study.pk) == [
         FailureGroup("Out of memory.", 2, runs[1].pk),
         FailureGroup("Disk full", 1, runs[0].pk),
         FailureGroup("No reason was recorded.", 1, runs[3].pk),
@@ -52,7 +52,7 @@ def test_only_workers_with_a_fresh_heartbeat_count(owner: User) -> None:
     run = lab.moved(lab.runs_in_order(lab.launched(owner))[0], RunState.RUNNING)
     run.worker = busy
     run.save()
-    assert pulse() == Pulse(2, 4.5)
+    assert current_pulse() == Pulse(2, 4.5)
     assert [(row.worker.name, row.alive, row.run) for row in worker_rows()] == [
         ("busy", True, run),
         ("fresh", True, None),

@@ -14,8 +14,8 @@ def page(client: Client, study: Study) -> str:
 
 
 def test_name_tags_and_description_are_edited(as_owner: Client, study: Study) -> None:
-    given = {"name": " Better ", "tags": "label skew, , digits,label skew", "description": "Why <b>not</b>?\n\nSo."}
-    answer = as_owner.post(f"/studies/{study.pk}/edit", given, follow=True)
+    data = {"name": " Better ", "tags": "label skew, , digits,label skew", "description": "Why <b>not</b>?\n\nSo."}
+    answer = as_owner.post(f"/studies/{study.pk}/edit", data, follow=True)
     study.refresh_from_db()
     assert (study.name, study.tags) == ("Better", ["label skew", "digits"])
     said = answer.content.decode()

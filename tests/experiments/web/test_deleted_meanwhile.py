@@ -67,8 +67,8 @@ def test_it_is_shown_as_it_was_or_not_found(place: str, owner: User, db: None) -
     client = Client(raise_request_exception=True)
     client.force_login(owner)
     number = 0
-    found: list[tuple[int, bool]] = []
-    while not found or found[-1][1]:
+    answers: list[tuple[int, bool]] = []
+    while not answers or answers[-1][1]:
         number += 1
-        found.append(read(client, place, owner, number))
-    assert {status for status, _ in found} <= {200, 404}, [status for status, _ in found]
+        answers.append(read(client, place, owner, number))
+    assert {status for status, _ in answers} <= {200, 404}, [status for status, _ in answers]

@@ -45,12 +45,12 @@ def names(study: Study, owner: User, admin: User, worker: Worker) -> dict[str, o
 def test_no_page_holds_a_script_that_somebody_wrote(browsers: dict[str, Client], names: dict[str, object]) -> None:
     for page in PAGES:
         answer = browsers["admin"].get(page.format(**names), follow=True)
-        shown = answer.content.decode()
+        html = answer.content.decode()
         assert answer.status_code == 200, page
         if answer.headers["Content-Type"] == "application/json":
             continue  # is no page: scripts put what they need of it into one as text
-        assert "<script>alert" not in shown, page
-        assert "<img src=x" not in shown, page
+        assert "<script>alert" not in html, page
+        assert "<img src=x" not in html, page
 
 
 @pytest.mark.parametrize("page", ["/log-in?next=%22%3E%3Cscript%3Ealert(1)", "/%3Cscript%3Ealert(1)%3C/script%3E"])

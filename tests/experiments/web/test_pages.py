@@ -44,10 +44,10 @@ def test_it_lists_a_study_with_axes_state_progress_and_best_value(as_owner: Clie
 
 def test_it_searches_in_names_and_blocks(as_owner: Client, study: Study) -> None:
     lab.launched(study.owner, "Something else", strategy={"name": "fedavg"})
-    found = as_owner.get("/", {"q": "fedprox"}, headers={"HX-Request": "true"}).content.decode()
-    assert "Two strategies" in found
-    assert "Something else" not in found
-    assert "<html" not in found
+    html = as_owner.get("/", {"q": "fedprox"}, headers={"HX-Request": "true"}).content.decode()
+    assert "Two strategies" in html
+    assert "Something else" not in html
+    assert "<html" not in html
 
 
 def test_it_says_what_to_do_when_nothing_matches(as_owner: Client, study: Study) -> None:

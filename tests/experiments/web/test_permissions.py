@@ -155,9 +155,9 @@ ACTIONS = {
     "run-action": actions.RUN_ACTIONS,
     "queue-runs": queue.RUN_ACTIONS,
     "queue-studies": queue.STUDY_WORDS,
-    "worker-action": workers.ACTIONS,
+    "worker-action": workers.WORKER_ACTIONS,
     "dataset-action": dataset_views.JobKind.values,
-    "person-action": access_views.ACTIONS,
+    "person-action": access_views.ACCOUNT_ACTIONS,
 }
 
 
@@ -198,21 +198,21 @@ def test_every_address_has_a_row() -> None:
     """Here, or in `api/test_contract.py` where it is a route."""
     assert {str(pattern.pattern) for pattern in api_patterns} == {"healthz", "api/v1/", "api/<path:rest>"}
     known = [pattern.name for pattern in urlpatterns]
-    wanted = {f"{name} {each}" for name in known for each in ACTIONS.get(name, ())}
-    assert set(PAGES) == wanted | {name for name in known if name not in ACTIONS}
+    expected = {f"{name} {each}" for name in known for each in ACTIONS.get(name, ())}
+    assert set(PAGES) == expected | {name for name in known if name not in ACTIONS}
 
 
 def test_everyone_gets_what_they_may(everyone: dict[str, Client], names: dict[str, Any]) -> None:
-    found = {name: " ".join(got(everyone[who], row, names) for who in PEOPLE) for name, row in PAGES.items()}
-    assert found == {name: row.answers for name, row in PAGES.items()}
+    answers = {name: " ".join(got(everyone[who], row, names) for who in PEOPLE) for name, row in PAGES.items()}
+    assert answers == {name: row.answers for name, row in PAGES.items()}
 
 
 def test_a_token_opens_no_page_and_presses_no_button(names: dict[str, Any], admin: User) -> None:
     """Of an admin, with the scope write: it is for REST, which counts, limits and checks its requests."""
     _, secret = token_create(owner=admin, name="Script", scope="write")
     program = Client(headers={"Authorization": f"Bearer {secret}"})
-    found = {name: got(program, row, names) for name, row in PAGES.items()}
-    assert found == {name: row.answers.split()[0] for name, row in PAGES.items()}
+    answers = {name: got(program, row, names) for name, row in PAGES.items()}
+    assert answers == {name: row.answers.split()[0] for name, row in PAGES.items()}
 
 
 def test_no_button_works_from_another_site(names: dict[str, Any], admin: User) -> None:

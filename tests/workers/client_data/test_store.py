@@ -1,4 +1,4 @@
-"""Portraits are made once for what decides them, and without the engine."""
+"""Client distributions are made once for what decides them, and without the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from workers.client_data import store
-from workers.client_data.holdings import choices, holding_spec, relevant
+from workers.client_data.assignment import distinct_federations, federation_fields, federation_spec
 from workers.errors import FederationError
 from workers.home import ROOT
 
@@ -19,7 +19,7 @@ SPEC: dict[str, Any] = {"dataset": {"name": "blobs"}, "partition": {"name": "sha
 
 
 def key(**changes: Any) -> str:
-    return store.key_of(holding_spec({**SPEC, **changes}))
+    return store.distribution_key(federation_spec({**SPEC, **changes}))
 
 
 def test_only_what_decides_it_is_in_its_key() -> None:
@@ -37,69 +37,72 @@ def test_only_what_decides_it_is_in_its_key() -> None:
 
 
 def test_it_is_kept_and_read_back_equal() -> None:
-    made = store.make_portrait(holding_spec(SPEC))
-    assert store.kept_portrait(key()) == made
+    distribution = store.make_distribution(federation_spec(SPEC))
+    assert store.read_distribution(key()) == distribution
 
 
 def test_a_damaged_file_counts_as_none(home: Path) -> None:
-    store.make_portrait(holding_spec(SPEC))
+    store.make_distribution(federation_spec(SPEC))
     (home / "portraits" / f"{key()}.json").write_text('{"dataset": "blo')
-    assert store.kept_portrait(key()) is None
+    assert store.read_distribution(key()) is None
 
 
 def test_what_cannot_be_made_is_remembered() -> None:
-    spec = holding_spec(
+    spec = federation_spec(
         {**SPEC, "partition": {"name": "label-dirichlet", "alpha": 0.01, "min_size": 39}, "clients": 50}
     )
     with pytest.raises(FederationError) as first:
-        store.make_portrait(spec)
+        store.make_distribution(spec)
     with pytest.raises(FederationError) as second:
-        store.kept_portrait(store.key_of(spec))
+        store.read_distribution(store.distribution_key(spec))
     assert first.value.detail == second.value.detail
 
 
 def test_the_oldest_are_forgotten(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "KEPT", 3)
+    monkeypatch.setattr(store, "MOST_FILES", 3)
     for seed in range(5):
-        store.make_portrait(holding_spec({**SPEC, "seed": seed}))
+        store.make_distribution(federation_spec({**SPEC, "seed": seed}))
     assert len(list((home / "portraits").iterdir())) == 3
-    assert store.kept_portrait(key(seed=4)) is not None
+    assert store.read_distribution(key(seed=4)) is not None
 
 
 def test_large_data_and_many_clients_are_left_to_another_process() -> None:
-    assert store.is_quick(holding_spec(SPEC))
-    assert not store.is_quick(holding_spec({**SPEC, "dataset": {"name": "blobs", "train": 200_000}}))
-    assert not store.is_quick(holding_spec({**SPEC, "partition": {"name": "iid"}, "clients": 1501}))
-    assert store.is_quick(holding_spec({**SPEC, "dataset": {"name": "digits"}}))
+    assert store.is_quick(federation_spec(SPEC))
+    assert not store.is_quick(federation_spec({**SPEC, "dataset": {"name": "blobs", "train": 200_000}}))
+    assert not store.is_quick(federation_spec({**SPEC, "partition": {"name": "iid"}, "clients": 1501}))
+    assert store.is_quick(federation_spec({**SPEC, "dataset": {"name": "digits"}}))
 
 
 def test_a_process_of_its_own_makes_it_or_says_why_not(home: Path) -> None:
-    assert apart({"spec": SPEC}) == {}
-    assert store.kept_portrait(key()) is not None
-    assert apart({"spec": {**SPEC, "dataset": {"name": "mnist"}}})["error"].startswith("MNIST is not here yet")
+    assert answer_of_process({"spec": SPEC}) == {}
+    assert store.read_distribution(key()) is not None
+    assert answer_of_process({"spec": {**SPEC, "dataset": {"name": "mnist"}}})["error"].startswith(
+        "MNIST is not here yet"
+    )
 
 
-def apart(wanted: dict[str, Any]) -> dict[str, str]:
-    done = subprocess.run(
+def answer_of_process(request: dict[str, Any]) -> dict[str, str]:
+    process = subprocess.run(
         [sys.executable, "-m", "workers.client_data"],
-        input=json.dumps(wanted),
+        input=json.dumps(request),
         capture_output=True,
         text=True,
         cwd=ROOT,
     )
-    answer: dict[str, str] = json.loads(done.stdout)
+    answer: dict[str, str] = json.loads(process.stdout)
     return answer
 
 
 def test_no_heavy_library_is_needed() -> None:
     code = (
-        "import sys; from workers.client_data.store import *; from workers.client_data.holdings import holding_spec;"
-        "make_portrait(holding_spec({'dataset': {'name': 'blobs', 'shape': [1, 4, 4]}}));"
+        "import sys; from workers.client_data.store import *;"
+        "from workers.client_data.assignment import federation_spec;"
+        "make_distribution(federation_spec({'dataset': {'name': 'blobs', 'shape': [1, 4, 4]}}));"
         "print([name for name in ('torch', 'torchvision', 'flwr', 'ray', 'sklearn', 'scipy', 'PIL') "
         "if name in sys.modules])"
     )
-    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert seen.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
 
 
 def test_blocks_offer_each_different_federation_once_at_its_first_seed() -> None:
@@ -114,8 +117,8 @@ def test_blocks_offer_each_different_federation_once_at_its_first_seed() -> None
         {"dataset": {"name": "nothing"}},
         "no block",
     ]
-    found = [relevant(spec) for spec in choices(blocks)]
-    assert [(each["partition"], each["seed"]) for each in found] == [
+    fields = [federation_fields(spec) for spec in distinct_federations(blocks)]
+    assert [(each["partition"], each["seed"]) for each in fields] == [
         ({"name": "iid"}, 3),
         ({"name": "shards", "per_client": 1}, 3),
         ({"name": "shards", "per_client": 2}, 3),
@@ -126,4 +129,4 @@ def test_blocks_offer_each_different_federation_once_at_its_first_seed() -> None
     "blocks", [None, "text", [], [{}], [{"dataset": []}], [{"dataset": {"name": "blobs"}, "seeds": "x"}]]
 )
 def test_what_is_no_study_offers_nothing(blocks: Any) -> None:
-    assert choices(blocks) == []
+    assert distinct_federations(blocks) == []

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workers.clustering.grouping import clear_eps, dbscan, grouped, nearest_group, purity, tree_edges
+from workers.clustering.grouping import clear_eps, dbscan, group_rows, nearest_group, purity, tree_edges
 
 
 def on_a_line(*places: float) -> np.ndarray:
@@ -12,8 +12,8 @@ def on_a_line(*places: float) -> np.ndarray:
 
 
 def groups(*places: float, eps: float | None = None, min_samples: int = 2, noise: str = "own") -> list[list[int]]:
-    found = grouped(on_a_line(*places), eps=eps, min_samples=min_samples, noise=noise)
-    return [list(group) for group in found.groups]
+    grouping = group_rows(on_a_line(*places), eps=eps, min_samples=min_samples, noise=noise)
+    return [list(group) for group in grouping.groups]
 
 
 def test_a_tree_has_the_gaps_of_a_line_longest_first() -> None:
@@ -57,12 +57,12 @@ def test_one_client_far_away_does_not_make_groups() -> None:
 
 
 def test_beside_two_groups_a_client_far_from_both_is_noise() -> None:
-    found = grouped(on_a_line(0, 1, 20, 21, 50), eps=None, min_samples=2, noise="own")
+    grouping = group_rows(on_a_line(0, 1, 20, 21, 50), eps=None, min_samples=2, noise="own")
 
-    assert found.groups == ((0, 1), (2, 3), (4,))
-    assert found.noise == (4,)
-    assert found.edges == (29, 19, 1, 1)
-    assert found.eps == 10
+    assert grouping.groups == ((0, 1), (2, 3), (4,))
+    assert grouping.noise == (4,)
+    assert grouping.edges == (29, 19, 1, 1)
+    assert grouping.eps == 10
 
 
 def test_noise_may_join_the_nearest_group() -> None:
@@ -88,23 +88,23 @@ def test_clients_that_diverged_are_alone(noise: str) -> None:
     squares = on_a_line(0, 1, 2, 0)
     squares[3, :3] = squares[:3, 3] = np.inf
 
-    found = grouped(squares, eps=None, min_samples=2, noise=noise)
+    grouping = group_rows(squares, eps=None, min_samples=2, noise=noise)
 
-    assert found.groups == ((0, 1, 2), (3,))
-    assert found.edges == (np.inf, 1, 1)
+    assert grouping.groups == ((0, 1, 2), (3,))
+    assert grouping.edges == (np.inf, 1, 1)
 
 
 def test_where_all_diverged_all_are_alone() -> None:
     squares = np.full((3, 3), np.inf)
     np.fill_diagonal(squares, 0)
 
-    assert grouped(squares, eps=None, min_samples=2, noise="nearest").groups == ((0,), (1,), (2,))
+    assert group_rows(squares, eps=None, min_samples=2, noise="nearest").groups == ((0,), (1,), (2,))
 
 
 def test_one_client_is_one_group() -> None:
-    found = grouped(on_a_line(3), eps=None, min_samples=2, noise="own")
+    grouping = group_rows(on_a_line(3), eps=None, min_samples=2, noise="own")
 
-    assert (found.groups, found.noise, found.edges) == (((0,),), (), ())
+    assert (grouping.groups, grouping.noise, grouping.edges) == (((0,),), (), ())
 
 
 def test_few_clients_without_a_gap_are_one_group_however_many_a_core_needs() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from workers.catalog import load_catalog
-from workers.engine.server.survey import surveyed
+from workers.engine.server.survey import run_survey
 from workers.engine.setup import make_setup
 from workers.spec import parse_run
 
@@ -25,7 +25,7 @@ def found_groups(partition: dict[str, Any], clients: int) -> list[list[int]]:
     }
     setup = make_setup(parse_run(spec), torch.device("cpu"))
     assert setup.method.survey is not None
-    surveyed(setup.method.survey, setup, "cohort")
+    run_survey(setup.method.survey, setup, "cohort")
     findings = setup.method.server.findings  # type: ignore[attr-defined]
     assert findings["purity"] == 1
     return [group["members"] for group in findings["groups"]]

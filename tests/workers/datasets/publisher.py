@@ -17,7 +17,7 @@ class Publisher:
     cuts: list[int] = field(default_factory=list)
     """How many bytes each of the next answers sends before its connection is cut."""
     ranges: bool = True
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
 
     @contextmanager
     def serving(self) -> Iterator[Publisher]:
@@ -43,13 +43,13 @@ class Publisher:
         return Handler
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
-        wanted = request.headers.get("Range", "")
-        self.asked.append((request.path, wanted))
+        byte_range = request.headers.get("Range", "")
+        self.requests.append((request.path, byte_range))
         content = self.files.get(request.path)
         if content is None:
             request.send_error(404)
             return
-        start = int(found[1]) if self.ranges and (found := re.fullmatch(r"bytes=(\d+)-", wanted)) else 0
+        start = int(match[1]) if self.ranges and (match := re.fullmatch(r"bytes=(\d+)-", byte_range)) else 0
         if start >= len(content) > 0:
             request.send_response(416)
             request.send_header("Content-Range", f"bytes */{len(content)}")

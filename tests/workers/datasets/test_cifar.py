@@ -76,8 +76,8 @@ def test_names_of_old_numpy_in_the_publishers_pickles_are_understood() -> None:
             return line + b"\n"
 
         def read(self, count: int) -> bytes:
-            taken, self.lines = self.lines[:count], self.lines[count:]
-            return taken
+            chunk, self.lines = self.lines[:count], self.lines[count:]
+            return chunk
 
     unpickler: Any = HarmlessUnpickler(Stream(b"cnumpy.core.multiarray\n_reconstruct\n."))
     assert unpickler.load().__name__ == "_reconstruct"

@@ -25,8 +25,8 @@ MD5 = f"md5:{hashlib.md5(CONTENT).hexdigest()}"
 
 @pytest.fixture
 def publisher() -> Iterator[Publisher]:
-    with Publisher({"/file.bin": CONTENT}).serving() as made:
-        yield made
+    with Publisher({"/file.bin": CONTENT}).serving() as publisher:
+        yield publisher
 
 
 def fetched(publisher: Publisher, digest: str = MD5) -> bytes:
@@ -41,21 +41,21 @@ def part_of(home: Path) -> Path:
 def test_a_file_is_fetched_whole_and_only_once(publisher: Publisher, data_home: Path) -> None:
     assert fetched(publisher) == CONTENT
     assert fetched(publisher) == CONTENT
-    assert publisher.asked == [("/file.bin", "")]
+    assert publisher.requests == [("/file.bin", "")]
     assert sorted(path.name for path in part_of(data_home).parent.iterdir()) == [".lock", "file.bin"]
 
 
 def test_a_cut_connection_goes_on_where_it_was_cut(publisher: Publisher) -> None:
     publisher.cuts = [1000, 500]
     assert fetched(publisher) == CONTENT
-    assert [wanted for _, wanted in publisher.asked] == ["", "bytes=1000-", "bytes=1500-"]
+    assert [byte_range for _, byte_range in publisher.requests] == ["", "bytes=1000-", "bytes=1500-"]
 
 
 def test_a_later_fetch_goes_on_from_what_an_earlier_one_left(publisher: Publisher, data_home: Path) -> None:
     part_of(data_home).parent.mkdir(parents=True)
     part_of(data_home).write_bytes(CONTENT[:700])
     assert fetched(publisher) == CONTENT
-    assert publisher.asked == [("/file.bin", "bytes=700-")]
+    assert publisher.requests == [("/file.bin", "bytes=700-")]
 
 
 def test_a_part_that_is_whole_already_is_only_checked(publisher: Publisher, data_home: Path) -> None:
@@ -115,10 +115,10 @@ def test_the_second_address_is_tried_where_the_first_fails(publisher: Publisher)
 
 
 def test_progress_counts_bytes_and_ends_at_one(publisher: Publisher) -> None:
-    told: list[tuple[float, str]] = []
+    reports: list[tuple[float, str]] = []
     original = Original("file.bin", (f"{publisher.address}/file.bin",), MD5)
-    fetch_originals("toy", (original,), lambda *each: told.append(each))
-    assert told[-1] == (1.0, "file.bin: 0.0 of 0.0 MB")
+    fetch_originals("toy", (original,), lambda *each: reports.append(each))
+    assert reports[-1] == (1.0, "file.bin: 0.0 of 0.0 MB")
 
 
 def test_fetching_a_data_set_downloads_then_imports_it(
@@ -131,12 +131,12 @@ def test_fetching_a_data_set_downloads_then_imports_it(
     listed = tuple(Original(name, (), f"md5:{hashlib.md5(content).hexdigest()}") for name, content in files.items())
     monkeypatch.setattr(type(mnist), "originals", listed)
     monkeypatch.setenv("TRIBUTARY_MIRROR", f"{publisher.address}/mirror/")
-    told: list[float] = []
-    mnist.fetch(lambda share, text: told.append(share))
+    reports: list[float] = []
+    mnist.fetch(lambda share, text: reports.append(share))
     known = _cache.manifest_of("mnist")
     assert known is not None
     assert (known.train, known.test, known.shape) == (6, 4, (1, 2, 2))
-    assert (told == sorted(told), told[-1]) == (True, 1.0)
+    assert (reports == sorted(reports), reports[-1]) == (True, 1.0)
 
 
 def tiny_mnist() -> dict[str, bytes]:

@@ -12,13 +12,13 @@ from workers.errors import SpecError
 from workers.spec import expand, parse_run
 
 
-def made(name: str, **params: Any) -> Arrays:
+def load_dataset(name: str, **params: Any) -> Arrays:
     dataset = load_catalog().datasets[name]
     return dataset.load(dataset.Params(**params))
 
 
 def test_blobs_have_the_shape_and_balance_that_was_asked_for() -> None:
-    arrays = made("blobs", shape=(3, 4, 5), classes=7, train=70, test=14)
+    arrays = load_dataset("blobs", shape=(3, 4, 5), classes=7, train=70, test=14)
     assert (arrays.train_x.shape, arrays.test_x.shape, arrays.train_x.dtype) == (
         (70, 3, 4, 5),
         (14, 3, 4, 5),
@@ -29,11 +29,11 @@ def test_blobs_have_the_shape_and_balance_that_was_asked_for() -> None:
 
 
 def test_blobs_are_the_same_each_time() -> None:
-    assert np.array_equal(made("blobs").train_x, made("blobs").train_x)
+    assert np.array_equal(load_dataset("blobs").train_x, load_dataset("blobs").train_x)
 
 
 def test_without_spread_every_sample_is_its_class_centre() -> None:
-    arrays = made("blobs", spread=0.0, classes=3, train=30, test=3)
+    arrays = load_dataset("blobs", spread=0.0, classes=3, train=30, test=3)
     assert len(np.unique(arrays.train_x, axis=0)) == 3
     assert len(np.unique(np.concatenate([arrays.train_x, arrays.test_x]), axis=0)) == 3
 
@@ -63,28 +63,28 @@ def test_blobs_too_large_for_memory_are_refused() -> None:
 
 def test_synthetic_has_the_facts_that_it_states_before_it_is_made() -> None:
     dataset = load_catalog().datasets["synthetic"]
-    facts, arrays = dataset.facts(dataset.Params()), made("synthetic")
+    facts, arrays = dataset.facts(dataset.Params()), load_dataset("synthetic")
     assert (facts.train, facts.test, facts.natural_clients) == (len(arrays.train_y), len(arrays.test_y), 30)
     assert (facts.shape, facts.classes) == ((60,), 10)
     assert np.unique(arrays.client).tolist() == list(range(30))
 
 
 def test_a_tenth_of_each_synthetic_client_is_for_testing() -> None:
-    arrays = made("synthetic", devices=20)
+    arrays = load_dataset("synthetic", devices=20)
     train, test = np.bincount(arrays.client), np.bincount(arrays.test_client)
     assert ((train + test) // 10).tolist() == test.tolist()
     assert (train + test).min() >= 50
 
 
 def test_a_synthetic_clients_data_does_not_depend_on_the_others() -> None:
-    few, many = made("synthetic", devices=3), made("synthetic", devices=9)
+    few, many = load_dataset("synthetic", devices=3), load_dataset("synthetic", devices=9)
     assert np.array_equal(few.train_x, many.train_x[many.client < 3])
     assert np.array_equal(few.train_y, many.train_y[many.client < 3])
 
 
 def test_synthetic_features_have_the_variances_of_the_paper() -> None:
     """S_jj = j^-1.2: the second feature varies 2^-0.6 = 0.66 as much as the first."""
-    arrays = made("synthetic", devices=12)
+    arrays = load_dataset("synthetic", devices=12)
     mine = arrays.train_x[arrays.client == np.bincount(arrays.client).argmax()]
     assert mine[:, 0].std() == pytest.approx(1.0, rel=0.06)
     assert mine[:, 1].std() == pytest.approx(0.66, rel=0.06)
@@ -92,7 +92,7 @@ def test_synthetic_features_have_the_variances_of_the_paper() -> None:
 
 def test_beta_moves_the_clients_apart() -> None:
     def spread_of_means(beta: float) -> float:
-        arrays = made("synthetic", devices=50, beta=beta)
+        arrays = load_dataset("synthetic", devices=50, beta=beta)
         return float(np.std([arrays.train_x[arrays.client == each].mean() for each in range(50)]))
 
     assert spread_of_means(0.0) < 0.3
@@ -102,9 +102,9 @@ def test_beta_moves_the_clients_apart() -> None:
 def test_digits_are_scikit_learns_and_come_from_the_cache_after_the_first_time(data_home: Path) -> None:
     from sklearn.datasets import load_digits
 
-    first = made("digits")
+    first = load_dataset("digits")
     assert (data_home / "datasets" / "digits" / "manifest.json").exists()
-    again = made("digits")
+    again = load_dataset("digits")
     pixels, labels = load_digits(return_X_y=True)
     test = np.arange(1797) % 5 == 0
     expected = (pixels / 16).astype(np.float32).reshape(-1, 1, 8, 8)

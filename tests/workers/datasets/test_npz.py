@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workers.catalog import load_catalog
-from workers.engine.data.federation import make_federation
+from workers.engine.federation import make_federation
 from workers.errors import DatasetError, SpecError
 from workers.spec import parse_run
 
@@ -22,10 +22,10 @@ def test_a_labs_own_file_becomes_a_data_set_with_natural_clients(tmp_path: Path)
     labels = np.tile(np.arange(3, dtype=np.uint8), 20)
     np.savez(tmp_path / "Ours.npz", x=np.ones((60, 4)), y=labels, client=np.repeat(["ann", "bob", "cy"], 20))
     assert list(NPZ.import_from(tmp_path / "Ours.npz")) == ["npz-ours"]
-    made = make_federation(spec(partition={"name": "natural"}, clients=None))
-    assert (made.x.dtype, made.x.shape) == (np.float32, (60, 4))
-    assert [(len(client.train), len(client.held_out)) for client in made.clients] == [(16, 4)] * 3
-    assert len(made.test_y) == 12
+    federation = make_federation(spec(partition={"name": "natural"}, clients=None))
+    assert (federation.x.dtype, federation.x.shape) == (np.float32, (60, 4))
+    assert [(len(client.train), len(client.held_out)) for client in federation.clients] == [(16, 4)] * 3
+    assert len(federation.test_y) == 12
 
 
 def test_facts_come_from_the_file(tmp_path: Path) -> None:
@@ -43,10 +43,10 @@ def test_facts_come_from_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "shape"), [((5, 9, 8, 3), (5, 3, 9, 8)), ((5, 3, 9, 8), (5, 3, 9, 8)), ((5, 9, 8), (5, 1, 9, 8))]
+    ("stored_shape", "shape"), [((5, 9, 8, 3), (5, 3, 9, 8)), ((5, 3, 9, 8), (5, 3, 9, 8)), ((5, 9, 8), (5, 1, 9, 8))]
 )
-def test_pictures_are_put_channel_first(tmp_path: Path, given: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    np.savez(tmp_path / "ours.npz", x=np.zeros(given, np.uint8), y=np.zeros(5, int))
+def test_pictures_are_put_channel_first(tmp_path: Path, stored_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    np.savez(tmp_path / "ours.npz", x=np.zeros(stored_shape, np.uint8), y=np.zeros(5, int))
     NPZ.import_from(tmp_path)
     assert NPZ.load(NPZ.Params(file="ours")).train_x.shape == shape
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from workers.catalog import load_catalog
-from workers.datasets import _npz
-from workers.datasets._npz import own_arrays
+from workers.datasets import npz
+from workers.datasets.npz import parse_npz
 from workers.errors import DatasetError
 from workers.home import home
 
@@ -90,16 +90,16 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_it_is_refused_with_its_reason(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_npz, "allowed_memory", lambda: 16 * 2**30)
+    monkeypatch.setattr(npz, "allowed_memory", lambda: 16 * 2**30)
     content, message = HOSTILE[name]
     with pytest.raises(DatasetError, match=message):
-        own_arrays(bytes(content), "theirs.npz")
+        parse_npz(bytes(content), "theirs.npz")
 
 
 def test_a_small_machine_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_npz, "allowed_memory", lambda: 4 * 2**30)
+    monkeypatch.setattr(npz, "allowed_memory", lambda: 4 * 2**30)
     with pytest.raises(DatasetError, match="more than 2 GB of numbers"):
-        own_arrays(bytes(packed(array("'|u1'", "(2147483649, 1)"))), "theirs.npz")
+        parse_npz(bytes(packed(array("'|u1'", "(2147483649, 1)"))), "theirs.npz")
 
 
 def test_members_that_lead_out_of_the_file_are_left_in_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from workers.catalog import load_catalog
 from workers.catalog.component import Arrays
 from workers.datasets._originals import Originals
-from workers.datasets.uci_har import part
+from workers.datasets.uci_har import read_split
 
 Real = Callable[[str], Path]
 
@@ -38,7 +38,7 @@ def test_cifar10_has_5000_and_1000_pictures_of_each_class(real: Real) -> None:
 
 def test_uci_har_is_tested_on_the_nine_other_subjects(real: Real) -> None:
     with Originals(real("uci-har")) as originals:
-        _, labels, subjects = part(originals, "test")
+        _, labels, subjects = read_split(originals, "test")
     assert len(labels) == 2947
     assert np.unique(subjects).tolist() == [2, 4, 9, 10, 12, 13, 18, 20, 24]
 

@@ -12,7 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workers.engine.checkpoint import CheckpointPolicy, CheckpointState, checkpoints_in, load_newest, policy_of, save
+from workers.engine.checkpoint import (
+    CheckpointPolicy,
+    CheckpointState,
+    checkpoints_in,
+    load_newest_checkpoint,
+    policy_of,
+    save_checkpoint,
+)
 from workers.errors import CheckpointError
 
 ARRAYS, STATE = "arrays.safetensors", "state.json"
@@ -33,15 +40,15 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def resumed(folder: Path, identity: str = "run-a") -> CheckpointState | None:
+def load_from(folder: Path, identity: str = "run-a") -> CheckpointState | None:
     policy = policy_of(folder)
     assert policy is not None
-    return load_newest(policy, identity)
+    return load_newest_checkpoint(policy, identity)
 
 
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
-    save(CheckpointPolicy(tmp_path), state(7))
-    loaded = resumed(tmp_path)
+    save_checkpoint(CheckpointPolicy(tmp_path), state(7))
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert (loaded.identity, loaded.round, loaded.engine, loaded.facts) == ("run-a", 7, "cohort", {"best": 0.5})
     assert loaded.arrays["w"].tolist() == [[7.0, 8.0, 9.0], [10.0, 11.0, 12.0]]
@@ -57,8 +64,8 @@ def test_arrays_keep_order_dtype_shape_and_every_bit(tmp_path: Path) -> None:
         "turned": np.arange(6, dtype=np.float64).reshape(2, 3).T,
         "every other": np.arange(8, dtype=np.int32)[::2],
     }
-    save(CheckpointPolicy(tmp_path), state(1, arrays=arrays))
-    loaded = resumed(tmp_path)
+    save_checkpoint(CheckpointPolicy(tmp_path), state(1, arrays=arrays))
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert list(loaded.arrays) == list(arrays)
     for name, array in arrays.items():
@@ -67,8 +74,8 @@ def test_arrays_keep_order_dtype_shape_and_every_bit(tmp_path: Path) -> None:
 
 
 def test_loaded_arrays_can_be_trained_on(tmp_path: Path) -> None:
-    save(CheckpointPolicy(tmp_path), state(1))
-    loaded = resumed(tmp_path)
+    save_checkpoint(CheckpointPolicy(tmp_path), state(1))
+    loaded = load_from(tmp_path)
     assert loaded is not None
     loaded.arrays["w"] += 1
     assert loaded.arrays["w"][0, 0] == 2.0
@@ -76,8 +83,8 @@ def test_loaded_arrays_can_be_trained_on(tmp_path: Path) -> None:
 
 def test_facts_keep_nan_infinity_and_the_last_digit_of_a_number(tmp_path: Path) -> None:
     facts = {"loss": math.nan, "worst": -math.inf, "third": 1 / 3, "count": np.int64(3), "nested": {"list": [1, None]}}
-    save(CheckpointPolicy(tmp_path), state(1, facts=facts))
-    loaded = resumed(tmp_path)
+    save_checkpoint(CheckpointPolicy(tmp_path), state(1, facts=facts))
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert math.isnan(loaded.facts["loss"])
     assert loaded.facts["worst"] == -math.inf
@@ -87,23 +94,23 @@ def test_facts_keep_nan_infinity_and_the_last_digit_of_a_number(tmp_path: Path) 
 
 
 def test_a_state_without_arrays_is_a_checkpoint_too(tmp_path: Path) -> None:
-    save(CheckpointPolicy(tmp_path), state(1, arrays={}))
-    loaded = resumed(tmp_path)
+    save_checkpoint(CheckpointPolicy(tmp_path), state(1, arrays={}))
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert loaded.arrays == {}
 
 
 def test_the_newest_two_of_a_token_are_kept(tmp_path: Path) -> None:
-    save(CheckpointPolicy(tmp_path, token="other"), state(5))
+    save_checkpoint(CheckpointPolicy(tmp_path, token="other"), state(5))
     for round_ in (10, 20, 30):
-        save(CheckpointPolicy(tmp_path, token="mine"), state(round_))
+        save_checkpoint(CheckpointPolicy(tmp_path, token="mine"), state(round_))
     assert names(tmp_path) == ["round-00000005.other", "round-00000020.mine", "round-00000030.mine"]
 
 
 def test_it_saves_the_same_round_again(tmp_path: Path) -> None:
-    save(CheckpointPolicy(tmp_path), state(10))
-    save(CheckpointPolicy(tmp_path), state(10, facts={"best": 0.75}))
-    loaded = resumed(tmp_path)
+    save_checkpoint(CheckpointPolicy(tmp_path), state(10))
+    save_checkpoint(CheckpointPolicy(tmp_path), state(10, facts={"best": 0.75}))
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert loaded.facts == {"best": 0.75}
     assert names(tmp_path) == ["round-00000010"]
@@ -111,38 +118,38 @@ def test_it_saves_the_same_round_again(tmp_path: Path) -> None:
 
 def test_a_save_is_never_pruned_by_later_rounds_of_another_run(tmp_path: Path) -> None:
     for round_ in (50, 60):
-        save(CheckpointPolicy(tmp_path), state(round_, identity="run-b"))
-    save(CheckpointPolicy(tmp_path), state(10))
+        save_checkpoint(CheckpointPolicy(tmp_path), state(round_, identity="run-b"))
+    save_checkpoint(CheckpointPolicy(tmp_path), state(10))
     assert names(tmp_path) == ["round-00000010", "round-00000050", "round-00000060"]
-    loaded = resumed(tmp_path)
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert loaded.round == 10
 
 
 def test_it_tells_round_and_path_once_saved(tmp_path: Path) -> None:
-    told: list[tuple[int, str, bool]] = []
+    saved: list[tuple[int, str, bool]] = []
     policy = CheckpointPolicy(
-        tmp_path, token="t1", on_saved=lambda round_, path: told.append((round_, path.name, path.exists()))
+        tmp_path, token="t1", on_saved=lambda round_, path: saved.append((round_, path.name, path.exists()))
     )
-    assert save(policy, state(3)).name == "round-00000003.t1"
-    assert told == [(3, "round-00000003.t1", True)]
+    assert save_checkpoint(policy, state(3)).name == "round-00000003.t1"
+    assert saved == [(3, "round-00000003.t1", True)]
 
 
 def test_no_folder_means_nothing_to_resume(tmp_path: Path) -> None:
-    assert resumed(tmp_path / "absent") is None
+    assert load_from(tmp_path / "absent") is None
     assert policy_of(None) is None
 
 
 def test_the_policy_names_the_candidates_itself(tmp_path: Path) -> None:
     policy = CheckpointPolicy(tmp_path)
-    save(policy, state(10))
-    assert load_newest(policy, "run-a") is None
+    save_checkpoint(policy, state(10))
+    assert load_newest_checkpoint(policy, "run-a") is None
     assert policy_of(policy) is policy
 
 
 def test_of_one_round_the_one_written_last_comes_first(tmp_path: Path) -> None:
     for token in ("b", "a"):
-        save(CheckpointPolicy(tmp_path, token=token), state(10))
+        save_checkpoint(CheckpointPolicy(tmp_path, token=token), state(10))
     assert [path.name for path in checkpoints_in(tmp_path)] == ["round-00000010.a", "round-00000010.b"]
 
 
@@ -179,10 +186,10 @@ def test_a_truncated_newest_one_gives_way_to_the_one_before(
     tmp_path: Path, file: str, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for round_ in (10, 20):
-        save(CheckpointPolicy(tmp_path), state(round_))
+        save_checkpoint(CheckpointPolicy(tmp_path), state(round_))
     DAMAGE[damage](tmp_path / "round-00000020" / file)  # type: ignore[operator]
     with caplog.at_level(logging.WARNING):
-        loaded = resumed(tmp_path)
+        loaded = load_from(tmp_path)
     assert loaded is not None
     assert loaded.round == 10
     assert loaded.arrays["w"][0, 0] == 10.0
@@ -190,46 +197,46 @@ def test_a_truncated_newest_one_gives_way_to_the_one_before(
 
 
 def test_bytes_added_to_the_arrays_are_noticed(tmp_path: Path) -> None:
-    add_a_byte(save(CheckpointPolicy(tmp_path), state(10)) / ARRAYS)
-    assert resumed(tmp_path) is None
+    add_a_byte(save_checkpoint(CheckpointPolicy(tmp_path), state(10)) / ARRAYS)
+    assert load_from(tmp_path) is None
 
 
 @pytest.mark.parametrize("file", [ARRAYS, STATE])
 def test_no_single_flipped_bit_is_believed(tmp_path: Path, file: str) -> None:
-    path = save(CheckpointPolicy(tmp_path), state(10)) / file
+    path = save_checkpoint(CheckpointPolicy(tmp_path), state(10)) / file
     content = path.read_bytes()
     for place in range(len(content)):
         flipped = bytearray(content)
         flipped[place] ^= 1 << place % 8
         path.write_bytes(flipped)
-        assert resumed(tmp_path) is None, f"byte {place} of {file}"
+        assert load_from(tmp_path) is None, f"byte {place} of {file}"
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    save(CheckpointPolicy(tmp_path), state(10))
-    assert resumed(tmp_path, "run-b") is None
+    save_checkpoint(CheckpointPolicy(tmp_path), state(10))
+    assert load_from(tmp_path, "run-b") is None
     assert "The checkpoint round-00000010 belongs to another run; it is not used." in caplog.text
 
 
 def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = save(CheckpointPolicy(tmp_path), state(10)) / STATE
+    path = save_checkpoint(CheckpointPolicy(tmp_path), state(10)) / STATE
     text = json.dumps(json.loads(json.loads(path.read_text())["state"]) | {"format": 99})
     path.write_text(json.dumps({"state": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
-    assert resumed(tmp_path) is None
+    assert load_from(tmp_path) is None
     assert "format 99, but this version reads format 1" in caplog.text
 
 
 def test_strict_refuses_when_none_of_several_can_be_used(tmp_path: Path) -> None:
     for round_ in (10, 20):
-        save(CheckpointPolicy(tmp_path), state(round_))
+        save_checkpoint(CheckpointPolicy(tmp_path), state(round_))
     lose_last_byte(tmp_path / "round-00000020" / ARRAYS)
     policy = policy_of(tmp_path)
     assert policy is not None
-    usable = load_newest(policy, "run-a", strict=True)
+    usable = load_newest_checkpoint(policy, "run-a", strict=True)
     assert usable is not None
     assert usable.round == 10
     with pytest.raises(CheckpointError, match="choose another folder") as caught:
-        load_newest(policy, "run-b", strict=True)
+        load_newest_checkpoint(policy, "run-b", strict=True)
     assert "round-00000010" in str(caught.value)
     assert "round-00000020" in str(caught.value)
 
@@ -245,12 +252,12 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 
 
 def test_a_write_that_fails_leaves_the_one_before_and_says_so(tmp_path: Path) -> None:
-    save(CheckpointPolicy(tmp_path), state(10))
+    save_checkpoint(CheckpointPolicy(tmp_path), state(10))
     large = {"w": np.zeros(100_000)}
     with files_no_larger_than(4096), pytest.raises(CheckpointError, match="round 20 could not be written"):
-        save(CheckpointPolicy(tmp_path), state(20, arrays=large))
+        save_checkpoint(CheckpointPolicy(tmp_path), state(20, arrays=large))
     assert names(tmp_path) == ["round-00000010"]
-    loaded = resumed(tmp_path)
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert loaded.round == 10
 
@@ -264,22 +271,22 @@ def test_a_process_killed_before_the_rename_leaves_nothing_to_believe(
     def never(self: Path, target: Path) -> Path:
         raise Killed
 
-    save(CheckpointPolicy(tmp_path), state(10))
+    save_checkpoint(CheckpointPolicy(tmp_path), state(10))
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", never)
         with pytest.raises(Killed):
-            save(CheckpointPolicy(tmp_path), state(20))
+            save_checkpoint(CheckpointPolicy(tmp_path), state(20))
     assert names(tmp_path) == [".unfinished-round-00000020", "round-00000010"]
-    loaded = resumed(tmp_path)
+    loaded = load_from(tmp_path)
     assert loaded is not None
     assert loaded.round == 10
-    save(CheckpointPolicy(tmp_path), state(30))
+    save_checkpoint(CheckpointPolicy(tmp_path), state(30))
     assert names(tmp_path) == ["round-00000010", "round-00000030"]
 
 
 def test_an_attempt_leaves_the_unfinished_work_of_another_alone(tmp_path: Path) -> None:
     (tmp_path / ".unfinished-round-00000020.other").mkdir()
-    save(CheckpointPolicy(tmp_path, token="mine"), state(10))
+    save_checkpoint(CheckpointPolicy(tmp_path, token="mine"), state(10))
     assert names(tmp_path) == [".unfinished-round-00000020.other", "round-00000010.mine"]
 
 
@@ -296,4 +303,4 @@ def test_every_is_one_or_more(tmp_path: Path) -> None:
 
 def test_facts_that_are_not_json_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="set is not"):
-        save(CheckpointPolicy(tmp_path), state(1, facts={"names": {"a"}}))
+        save_checkpoint(CheckpointPolicy(tmp_path), state(1, facts={"names": {"a"}}))

@@ -12,7 +12,7 @@ import pytest
 
 from workers.engine.__main__ import main
 from workers.engine.records import RoundRecord
-from workers.engine.terminal import CLEAR_LINE, Terminal, bar, duration, remaining, round_line
+from workers.engine.terminal import CLEAR_LINE, Terminal, duration_text, progress_bar, round_line, seconds_left
 
 SPEC = """
 dataset: {name: digits}
@@ -44,12 +44,12 @@ def _signals_stay_as_they_were() -> object:
 
 def test_it_prints_a_line_per_round(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(spec)]) == 0
-    shown = capsys.readouterr()
-    lines = shown.out.splitlines()
+    output = capsys.readouterr()
+    lines = output.out.splitlines()
     assert [line.split("  ")[0] for line in lines] == ["round 0/3", "round 1/3", "round 2/3", "round 3/3"]
     assert "accuracy 0." in lines[3]
     assert "train_loss" not in lines[0]
-    assert "engine cohort, cpu." in shown.err
+    assert "engine cohort, cpu." in output.err
 
 
 def test_json_has_an_object_a_line(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,14 +73,14 @@ def test_options_replace_fields_of_the_spec(spec: Path, capsys: pytest.CaptureFi
 def test_a_second_run_goes_on_from_the_checkpoint_and_ends_the_same(
     spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [str(spec), "--json", "--checkpoint", str(tmp_path / "kept"), "--every", "2"]
+    arguments = [str(spec), "--json", "--checkpoint", str(tmp_path / "checkpoints"), "--every", "2"]
     assert main(arguments) == 0
     first = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["round"] for event in first if event["event"] == "checkpoint"] == [2]
     assert main(arguments) == 0
-    shown = capsys.readouterr()
-    second = [json.loads(line) for line in shown.out.splitlines()]
-    assert "Going on after round 2." in shown.err
+    output = capsys.readouterr()
+    second = [json.loads(line) for line in output.out.splitlines()]
+    assert "Going on after round 2." in output.err
     assert [event["round"] for event in second if event["event"] == "round"] == [3]
     assert second[-1]["parameters_sha256"] == first[-1]["parameters_sha256"]
 
@@ -97,9 +97,9 @@ def test_every_problem_of_a_spec_is_told_with_its_path(tmp_path: Path, capsys: p
     path = tmp_path / "bad.yaml"
     path.write_text(SPEC.replace("lr: 1e-1", "lr: -1").replace("rounds: 3", "rounds: 0\nturns: 3"))
     assert main([str(path)]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert told[0] == "The spec has 3 problems."
-    assert [line.split(":")[0].strip() for line in told[1:]] == ["local.optimizer.lr", "rounds", "turns"]
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[0] == "The spec has 3 problems."
+    assert [line.split(":")[0].strip() for line in errors[1:]] == ["local.optimizer.lr", "rounds", "turns"]
 
 
 def test_a_study_is_sent_to_the_right_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,32 +125,40 @@ def test_a_missing_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_folder_with_another_runs_checkpoints_is_refused(
     spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = ["--checkpoint", str(tmp_path / "kept"), "--every", "1"]
-    assert main([str(spec), "--rounds", "1", *kept]) == 0
+    checkpoints = ["--checkpoint", str(tmp_path / "checkpoints"), "--every", "1"]
+    assert main([str(spec), "--rounds", "1", *checkpoints]) == 0
     capsys.readouterr()
-    assert main([str(spec), "--rounds", "1", "--seed", "7", *kept]) == 1
-    told = capsys.readouterr().err
-    assert "choose another folder" in told
-    assert "round-00000001 belongs to another run" in told
+    assert main([str(spec), "--rounds", "1", "--seed", "7", *checkpoints]) == 1
+    errors = capsys.readouterr().err
+    assert "choose another folder" in errors
+    assert "round-00000001 belongs to another run" in errors
 
 
 def test_ctrl_c_stops_with_a_checkpoint_and_the_same_command_goes_on(tmp_path: Path) -> None:
     spec = tmp_path / "long.yaml"
     spec.write_text(SPEC.replace("rounds: 3", "rounds: 100000"))
-    command = [sys.executable, "-m", "workers.engine", str(spec), "--json", "--checkpoint", str(tmp_path / "kept")]
+    command = [
+        sys.executable,
+        "-m",
+        "workers.engine",
+        str(spec),
+        "--json",
+        "--checkpoint",
+        str(tmp_path / "checkpoints"),
+    ]
     command += ["--every", "100000"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     assert process.stdout
-    seen = [json.loads(process.stdout.readline())["event"] for _ in range(5)]
+    first_events = [json.loads(process.stdout.readline())["event"] for _ in range(5)]
     process.send_signal(signal.SIGINT)
-    rest, told = process.communicate(timeout=60)
+    rest, errors = process.communicate(timeout=60)
     last = json.loads(rest.splitlines()[-1])
-    assert seen == ["started", "round", "round", "round", "round"]
+    assert first_events == ["started", "round", "round", "round", "round"]
     assert process.returncode == 130
     assert last["event"] == "checkpoint"
-    assert (tmp_path / "kept" / f"round-{last['round']:08}").is_dir()
-    assert "Stopped in round" in told
-    assert "The same command goes on from there." in told
+    assert (tmp_path / "checkpoints" / f"round-{last['round']:08}").is_dir()
+    assert "Stopped in round" in errors
+    assert "The same command goes on from there." in errors
 
 
 RECORD = RoundRecord(2, {"accuracy": 0.5, "loss": float("nan"), "recall.0": 1.0, "seconds": 0.25})
@@ -161,14 +169,14 @@ def test_a_line_shows_the_main_numbers() -> None:
 
 
 def test_a_bar_shows_share_and_time_left() -> None:
-    assert bar(5, 20, 61.0) == "[#######.......................] 25 %  1:01 left"
-    assert bar(0, 20, None) == "[..............................] 0 %"
+    assert progress_bar(5, 20, 61.0) == "[#######.......................] 25 %  1:01 left"
+    assert progress_bar(0, 20, None) == "[..............................] 0 %"
 
 
 def test_time_left_follows_from_the_rounds_done() -> None:
-    assert remaining(10.0, 4, 6) == 15.0
-    assert remaining(10.0, 0, 6) is None
-    assert [duration(seconds) for seconds in (0.2, 59.5, 3661)] == ["0:01", "1:00", "1:01:01"]
+    assert seconds_left(10.0, 4, 6) == 15.0
+    assert seconds_left(10.0, 0, 6) is None
+    assert [duration_text(seconds) for seconds in (0.2, 59.5, 3661)] == ["0:01", "1:00", "1:01:01"]
 
 
 class Watched(io.StringIO):
@@ -178,9 +186,9 @@ class Watched(io.StringIO):
 
 def test_the_bar_is_only_for_a_person_who_watches() -> None:
     screen, file, out = Watched(), io.StringIO(), io.StringIO()
-    Terminal(4, out=out, err=screen).round(RECORD)
+    Terminal(4, out=out, err=screen).write_round(RECORD)
     assert screen.getvalue() == f"{CLEAR_LINE}[###############...............] 50 %"
-    Terminal(4, out=out, err=file).round(RECORD)
+    Terminal(4, out=out, err=file).write_round(RECORD)
     assert file.getvalue() == ""
-    Terminal(4, as_json=True, out=out, err=screen).round(RECORD)
+    Terminal(4, as_json=True, out=out, err=screen).write_round(RECORD)
     assert screen.getvalue().count("50 %") == 1

@@ -1,4 +1,4 @@
-"""The stacked path computes what the reference computes, for every model of the catalog."""
+"""The cohort executor computes what the reference computes, for every model of the catalog."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_dropout_masks_do_not_depend_on_the_stack() -> None:
 
 def test_chunks_and_threads_change_rounding_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = simulate(tiny(cohort=None))
-    monkeypatch.setattr("workers.engine.execution.executors.most_clients", lambda trainer: 2)
+    monkeypatch.setattr("workers.engine.execution.executors.largest_stack", lambda trainer: 2)
     chunked = simulate(tiny(cohort=None))
     monkeypatch.setenv("TRIBUTARY_THREADS", "1")
     one_thread = simulate(tiny(cohort=None, engine="sequential"))

@@ -11,9 +11,9 @@ from flwr.serverapp.strategy import FedAvg
 
 from tests.workers.engine.tiny import tiny
 from workers.engine import simulate
-from workers.engine.execution.choice import make_path
+from workers.engine.execution.executors import make_executor
 from workers.engine.messages.arrays import record_of, tensors_of
-from workers.engine.messages.flower import quiet
+from workers.engine.messages.flower import quiet_flower
 from workers.engine.messages.grid import CohortGrid
 from workers.engine.messages.message_keys import ROUND
 from workers.engine.setup import Setup, make_setup
@@ -26,12 +26,14 @@ def setup_of(**changes: object) -> Setup:
 
 
 def grid_of(setup: Setup) -> CohortGrid:
-    return CohortGrid(setup.participation, make_path(setup, "cohort"), setup.device, setup.evaluator.per_client)
+    return CohortGrid(
+        setup.participation, make_executor(setup, "cohort"), setup.device, setup.evaluator.evaluate_per_client
+    )
 
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    with quiet():
+    with quiet_flower():
         yield
 
 
@@ -60,11 +62,11 @@ def test_evaluate_messages_are_answered_from_the_held_out_parts() -> None:
     grid = grid_of(setup)
     replies = grid.send_and_receive(stock.configure_evaluate(1, record_of(model), ConfigRecord(), grid))
 
-    found = setup.evaluator.evaluate(model, ())
+    result = setup.evaluator.evaluate(model, ())
     metrics = stock.aggregate_evaluate(1, replies)
     assert metrics is not None
-    assert metrics["accuracy"] == pytest.approx(found.metrics["accuracy"], abs=1e-12)
-    assert metrics["loss"] == pytest.approx(found.metrics["loss"], abs=1e-12)
+    assert metrics["accuracy"] == pytest.approx(result.metrics["accuracy"], abs=1e-12)
+    assert metrics["loss"] == pytest.approx(result.metrics["loss"], abs=1e-12)
 
 
 def test_nodes_are_the_rounds_cohort_and_replies_keep_their_order() -> None:

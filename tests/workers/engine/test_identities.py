@@ -12,16 +12,16 @@ from torch.nn.functional import cross_entropy
 
 from tests.workers.engine.tiny import distance, tiny
 from workers.engine import simulate
-from workers.engine.data.federation import ClientData, make_federation
-from workers.engine.data.schedule import Schedule
-from workers.engine.execution.choice import make_path
+from workers.engine.execution.executors import make_executor
+from workers.engine.federation import ClientData, make_federation
 from workers.engine.setup import make_setup
 from workers.engine.training.network import make_network
+from workers.engine.training.schedule import Schedule
 from workers.engine.training.trainer import Assignment
 from workers.spec import parse_run
 from workers.streams import client_keys
 
-PATHS = ["cohort", "sequential"]
+ENGINES = ["cohort", "sequential"]
 MLP = {"name": "mlp-50"}
 
 
@@ -30,9 +30,9 @@ def whole_batch(**changes: Any) -> dict[str, Any]:
     return tiny(model=MLP, cohort=None, rounds=1, local=local, **changes)
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_one_full_batch_step_of_fedavg_is_a_centralised_gradient_step(path: str) -> None:
-    spec = parse_run(whole_batch(engine=path))
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_full_batch_step_of_fedavg_is_a_centralised_gradient_step(engine: str) -> None:
+    spec = parse_run(whole_batch(engine=engine))
     federation, module = make_federation(spec), make_network(spec, torch.device("cpu")).module
     loss = cross_entropy(module(torch.from_numpy(federation.x).double()), torch.from_numpy(federation.y))
     loss.backward()
@@ -52,12 +52,12 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_one_client_is_plain_torch_training(path: str, name: str) -> None:
+def test_one_client_is_plain_torch_training(engine: str, name: str) -> None:
     options, make = OPTIMIZERS[name]
     spec = parse_run(
-        tiny(model=MLP, clients=1, cohort=None, rounds=1, partition={"name": "iid"}, engine=path)
+        tiny(model=MLP, clients=1, cohort=None, rounds=1, partition={"name": "iid"}, engine=engine)
         | {"local": {"epochs": 2, "batch_size": 7, "optimizer": options}}
     )
     federation, module = make_federation(spec), make_network(spec, torch.device("cpu")).module
@@ -75,9 +75,9 @@ def test_one_client_is_plain_torch_training(path: str, name: str) -> None:
     )
     losses = []
     for batch in plan.batches():
-        chosen = batch.index[0].numpy()
+        samples = batch.index[0].numpy()
         optimizer.zero_grad()
-        x, y = torch.from_numpy(federation.x[chosen]).double(), torch.from_numpy(federation.y[chosen])
+        x, y = torch.from_numpy(federation.x[samples]).double(), torch.from_numpy(federation.y[samples])
         loss = cross_entropy(module(x), y)
         loss.backward()
         optimizer.step()
@@ -90,17 +90,17 @@ def test_one_client_is_plain_torch_training(path: str, name: str) -> None:
     assert result.history[1].metrics["train_loss"] == pytest.approx(np.mean(losses), abs=1e-12)
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_identical_clients_of_equal_size_are_one_client(path: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_identical_clients_of_equal_size_are_one_client(engine: str) -> None:
     """Full batches, so that every client sees the same batches whatever its own order."""
     local = {"epochs": 3, "batch_size": 1000, "optimizer": {"name": "sgd", "lr": 0.3}}
     spec = parse_run(tiny(model=MLP, cohort=None, partition={"name": "iid"}, local=local))
     whole = make_federation(spec)
     train, nothing = np.arange(20), np.empty(0, dtype=np.int64)
-    same = replace(whole, clients=tuple(ClientData(index, train, nothing, nothing) for index in range(4)))
-    setup = make_setup(spec, torch.device("cpu"), federation=same)
-    trained = make_path(setup, path).train(Assignment(1, same.clients, setup.initial))
-    alone = make_path(setup, path).train(Assignment(1, same.clients[:1], setup.initial))
+    alike = replace(whole, clients=tuple(ClientData(index, train, nothing, nothing) for index in range(4)))
+    setup = make_setup(spec, torch.device("cpu"), federation=alike)
+    trained = make_executor(setup, engine).train(Assignment(1, alike.clients, setup.initial))
+    alone = make_executor(setup, engine).train(Assignment(1, alike.clients[:1], setup.initial))
 
     for outcome in trained:
         for name, stack in outcome.model.items():

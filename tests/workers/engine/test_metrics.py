@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from workers.engine.evaluation import Scores, client_metrics, means, metrics_of
+from workers.engine.evaluation import Scores, fairness_metrics, mean_over_clients, metrics_of
 
 
-def scores(truth: list[int], found: list[int]) -> Scores:
-    return Scores(np.array(truth), np.array(found), np.arange(len(truth), dtype=float))
+def scores(truth: list[int], predictions: list[int]) -> Scores:
+    return Scores(np.array(truth), np.array(predictions), np.arange(len(truth), dtype=float))
 
 
 def test_metrics_by_hand() -> None:
@@ -26,18 +26,18 @@ def test_metrics_by_hand() -> None:
 
 def test_macro_f1_is_scikit_learns() -> None:
     rng = np.random.default_rng(3)
-    truth, found = rng.integers(0, 6, 200), rng.integers(0, 6, 200)
+    truth, predictions = rng.integers(0, 6, 200), rng.integers(0, 6, 200)
 
-    ours = metrics_of(Scores(truth, found, np.zeros(200)), list("abcdef"))["f1"]
+    ours = metrics_of(Scores(truth, predictions, np.zeros(200)), list("abcdef"))["f1"]
 
-    assert ours == pytest.approx(f1_score(truth, found, average="macro"))
+    assert ours == pytest.approx(f1_score(truth, predictions, average="macro"))
 
 
 def test_fairness_over_twenty_clients() -> None:
     """Accuracies 0.00, 0.05, ..., 0.95: the worst tenth are the two lowest."""
     clients = {client: {"accuracy": client / 20} for client in range(20)}
 
-    metrics = client_metrics(clients)
+    metrics = fairness_metrics(clients)
 
     assert metrics["client_accuracy_mean"] == pytest.approx(0.475)
     assert metrics["client_accuracy_std"] == pytest.approx(((20**2 - 1) / 12) ** 0.5 / 20)
@@ -45,18 +45,18 @@ def test_fairness_over_twenty_clients() -> None:
 
 
 def test_a_single_client_is_its_own_worst_tenth() -> None:
-    assert client_metrics({7: {"accuracy": 0.25}})["client_accuracy_worst10"] == 0.25
+    assert fairness_metrics({7: {"accuracy": 0.25}})["client_accuracy_worst10"] == 0.25
 
 
 def test_losses_that_are_not_finite_are_kept() -> None:
-    found = Scores(np.array([0, 1]), np.array([0, 0]), np.array([1.0, np.inf]))
+    diverged = Scores(np.array([0, 1]), np.array([0, 0]), np.array([1.0, np.inf]))
 
-    assert found.loss == float("inf")
-    assert found.accuracy == 0.5
+    assert diverged.loss == float("inf")
+    assert diverged.accuracy == 0.5
 
 
 def test_means_are_per_metric() -> None:
-    assert means([{"a": 1.0, "b": 0.0}, {"a": 2.0, "b": 1.0}]) == {"a": 1.5, "b": 0.5}
+    assert mean_over_clients([{"a": 1.0, "b": 0.0}, {"a": 2.0, "b": 1.0}]) == {"a": 1.5, "b": 0.5}
 
 
 def test_a_confusion_matrix_has_a_row_for_each_true_class() -> None:

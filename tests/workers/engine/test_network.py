@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from workers.engine.training.chain import Descent, chain_descend, chain_gradients, chain_of, scripted
+from workers.engine.training.chain import Descent, chain_descend, chain_gradients, chain_of, script_once
 from workers.engine.training.dropout import KeyedDropout
 from workers.engine.training.network import Network, takes_channels_last
 
@@ -41,9 +41,9 @@ def test_pooling_before_relu_changes_no_bit() -> None:
 def test_a_copy_for_another_thread_has_the_same_names() -> None:
     network = Network(nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.BatchNorm1d(4)))
 
-    twin = network.twin()
+    copied = network.copy()
 
-    assert (twin.keys, twin.buffers, twin.parameters) == (network.keys, network.buffers, network.parameters)
+    assert (copied.keys, copied.buffers, copied.parameters) == (network.keys, network.buffers, network.parameters)
     assert network.keys == ["1.dropout_key"]
     assert "1.dropout_key" not in network.initial()
 
@@ -171,7 +171,7 @@ def test_a_function_is_compiled_by_one_thread_only(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(torch.jit, "script", script)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: (begun.wait(), scripted(fresh))[1], range(4)))
+        functions = list(pool.map(lambda _: (begun.wait(), script_once(fresh))[1], range(4)))
 
-    assert found == [fresh] * 4
+    assert functions == [fresh] * 4
     assert most == [1]

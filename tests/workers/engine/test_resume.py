@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.kill import SPEC, disturbed, undisturbed
+from benchmarks.kill import SPEC, run_disturbed, run_undisturbed
 from workers.engine import simulate
 from workers.engine.checkpoint import CheckpointPolicy, checkpoints_in, policy_of
 from workers.engine.records import Result, RoundRecord
@@ -54,40 +54,40 @@ def after(calls: int) -> Callable[[], bool]:
     return lambda: next(left, None) is None
 
 
-def stopped_and_resumed(spec: dict[str, Any], folder: Path, steps: int) -> tuple[list[RoundRecord], Result]:
-    seen: list[RoundRecord] = []
+def stop_and_resume(spec: dict[str, Any], folder: Path, steps: int) -> tuple[list[RoundRecord], Result]:
+    records: list[RoundRecord] = []
     with pytest.raises(StopRequested):
-        simulate(spec, checkpoint=folder, on_round=seen.append, stop=after(steps), device="cpu")
-    result = simulate(spec, checkpoint=folder, on_round=seen.append, device="cpu")
-    return seen, result
+        simulate(spec, checkpoint=folder, on_round=records.append, stop=after(steps), device="cpu")
+    result = simulate(spec, checkpoint=folder, on_round=records.append, device="cpu")
+    return records, result
 
 
 @pytest.mark.parametrize("strategy", STATEFUL, ids=lambda strategy: strategy["name"])
 def test_a_stopped_run_goes_on_to_the_same_end(tmp_path: Path, strategy: dict[str, Any]) -> None:
     spec = RUN | {"strategy": strategy}
     expected = simulate(spec, device="cpu")
-    seen, result = stopped_and_resumed(spec, tmp_path, steps=21)
-    assert [record.round for record in seen] == [0, 1, 2, 3, 4, 5, 6]
-    assert curve(seen) == curve(expected.history) == curve(result.history)
+    records, result = stop_and_resume(spec, tmp_path, steps=21)
+    assert [record.round for record in records] == [0, 1, 2, 3, 4, 5, 6]
+    assert curve(records) == curve(expected.history) == curve(result.history)
     assert bits(result) == bits(expected)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 6, 7, 30, 35])
 def test_it_does_not_matter_where_it_was_stopped(tmp_path: Path, steps: int) -> None:
     expected = simulate(RUN, device="cpu")
-    _, result = stopped_and_resumed(RUN, tmp_path, steps)
+    _, result = stop_and_resume(RUN, tmp_path, steps)
     assert curve(result.history) == curve(expected.history)
     assert bits(result) == bits(expected)
 
 
-def test_the_sequential_path_goes_on_too(tmp_path: Path) -> None:
+def test_the_sequential_executor_goes_on_too(tmp_path: Path) -> None:
     spec = RUN | {"engine": "sequential"}
     expected = simulate(spec, device="cpu")
-    _, result = stopped_and_resumed(spec, tmp_path, steps=50)
+    _, result = stop_and_resume(spec, tmp_path, steps=50)
     assert bits(result) == bits(expected)
 
 
-def test_the_path_of_the_first_attempt_is_kept(tmp_path: Path) -> None:
+def test_the_executor_of_the_first_attempt_is_kept(tmp_path: Path) -> None:
     with pytest.raises(StopRequested):
         simulate(RUN | {"engine": "sequential"}, checkpoint=tmp_path, stop=after(50), device="cpu")
     result = simulate(RUN | {"engine": "auto"}, checkpoint=tmp_path, device="cpu")
@@ -103,11 +103,11 @@ def test_a_truncated_newest_checkpoint_gives_way_to_the_one_before(
     newest, before = checkpoints_in(tmp_path)
     arrays = newest / "arrays.safetensors"
     arrays.write_bytes(arrays.read_bytes()[:-100])
-    seen: list[RoundRecord] = []
+    records: list[RoundRecord] = []
     with caplog.at_level(logging.WARNING):
-        result = simulate(RUN, checkpoint=tmp_path, on_round=seen.append, device="cpu")
+        result = simulate(RUN, checkpoint=tmp_path, on_round=records.append, device="cpu")
     assert f"{newest.name} are truncated or damaged" in caplog.text
-    assert seen[0].round == int(before.name.removeprefix("round-")) + 1
+    assert records[0].round == int(before.name.removeprefix("round-")) + 1
     assert bits(result) == bits(expected)
     assert curve(result.history) == curve(expected.history)
 
@@ -115,19 +115,19 @@ def test_a_truncated_newest_checkpoint_gives_way_to_the_one_before(
 def test_another_runs_checkpoint_is_not_believed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     simulate(RUN, checkpoint=CheckpointPolicy(tmp_path, every=3), device="cpu")
     other = RUN | {"seed": 1}
-    seen: list[RoundRecord] = []
+    records: list[RoundRecord] = []
     with caplog.at_level(logging.WARNING):
-        result = simulate(other, checkpoint=tmp_path, on_round=seen.append, device="cpu")
+        result = simulate(other, checkpoint=tmp_path, on_round=records.append, device="cpu")
     assert "belongs to another run" in caplog.text
-    assert seen[0].round == 0
+    assert records[0].round == 0
     assert bits(result) == bits(simulate(other, device="cpu"))
 
 
 def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
     first = simulate(RUN, checkpoint=CheckpointPolicy(tmp_path, every=1), device="cpu")
-    seen: list[RoundRecord] = []
-    again = simulate(RUN, checkpoint=policy_of(tmp_path), on_round=seen.append, device="cpu")
-    assert seen == []
+    records: list[RoundRecord] = []
+    again = simulate(RUN, checkpoint=policy_of(tmp_path), on_round=records.append, device="cpu")
+    assert records == []
     assert bits(again) == bits(first)
 
 
@@ -135,22 +135,22 @@ def test_a_run_that_is_killed_ends_equal_to_the_bit(tmp_path: Path) -> None:
     """The short form; `python -m benchmarks.kill` is the long one, with twenty kills."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(SPEC % 40)
-    expected = undisturbed(spec, tmp_path / "undisturbed")
-    found = disturbed(spec, tmp_path / "disturbed", kills=2, random=Random(1))
-    assert found.kills == 2
-    assert len(found.rounds) == 41
-    assert found.rounds == expected.rounds
-    assert found.parameters == expected.parameters is not None
+    expected = run_undisturbed(spec, tmp_path / "undisturbed")
+    resumed = run_disturbed(spec, tmp_path / "disturbed", kills=2, random=Random(1))
+    assert resumed.kills == 2
+    assert len(resumed.rounds) == 41
+    assert resumed.rounds == expected.rounds
+    assert resumed.parameters == expected.parameters is not None
 
 
 def test_a_run_goes_on_without_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()
-    told: list[tuple[int, str]] = []
-    policy = CheckpointPolicy(blocked, every=2, on_unsaved=lambda number, error: told.append((number, str(error))))
+    failures: list[tuple[int, str]] = []
+    policy = CheckpointPolicy(blocked, every=2, on_unsaved=lambda number, error: failures.append((number, str(error))))
     result = simulate(RUN, checkpoint=policy, device="cpu")
-    assert [number for number, _ in told] == [2, 4, 6]
-    assert all(f"The checkpoint of round {number} could not be written" in text for number, text in told)
+    assert [number for number, _ in failures] == [2, 4, 6]
+    assert all(f"The checkpoint of round {number} could not be written" in text for number, text in failures)
     assert bits(result) == bits(simulate(RUN, device="cpu"))
 
 

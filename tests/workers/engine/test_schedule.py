@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from workers.engine.data.schedule import Schedule, samples_seen
+from workers.engine.training.schedule import Schedule, samples_seen
 from workers.streams import client_keys
 
 
@@ -21,20 +21,20 @@ def schedule(sizes: list[int], *, first: int = 0, **changes: Any) -> Schedule:
     return Schedule(samples, keys, device=torch.device("cpu"), dtype=torch.float64, **options)
 
 
-def seen(plan: Schedule) -> dict[int, list[list[int]]]:
+def batches_by_client(plan: Schedule) -> dict[int, list[list[int]]]:
     """The real samples of each client's batches, by original position of the client."""
-    found: dict[int, list[list[int]]] = {}
+    batches: dict[int, list[list[int]]] = {}
     for batch in plan.batches():
         rows = range(len(plan.sizes))[batch.rows] if isinstance(batch.rows, slice) else batch.rows.tolist()
         for at, row in enumerate(rows):
             real = batch.index[at, : int(batch.counts[at])].tolist()
-            found.setdefault(int(plan.by_steps[row]), []).append(real)
-    return found
+            batches.setdefault(int(plan.by_steps[row]), []).append(real)
+    return batches
 
 
 @pytest.mark.parametrize("padded", [True, False])
 def test_every_epoch_sees_every_sample_once_in_a_new_order(padded: bool) -> None:
-    batches = seen(schedule([10, 3, 8], epochs=2, padded=padded))
+    batches = batches_by_client(schedule([10, 3, 8], epochs=2, padded=padded))
 
     assert [len(each) for each in batches[0]] == [4, 4, 2, 4, 4, 2]
     epochs = [list(chain(*batches[0][:3])), list(chain(*batches[0][3:]))]
@@ -44,7 +44,10 @@ def test_every_epoch_sees_every_sample_once_in_a_new_order(padded: bool) -> None
 
 
 def test_a_clients_batches_do_not_depend_on_who_else_is_in_the_stack() -> None:
-    together, alone = seen(schedule([10, 3, 8], epochs=2)), seen(schedule([3], first=1, epochs=2))
+    together, alone = (
+        batches_by_client(schedule([10, 3, 8], epochs=2)),
+        batches_by_client(schedule([3], first=1, epochs=2)),
+    )
 
     assert together[1] == alone[0]
 
@@ -70,7 +73,7 @@ def test_without_padding_batches_of_different_size_are_apart() -> None:
 
 
 def test_without_padding_a_last_batch_of_one_joins_the_one_before() -> None:
-    batches = seen(schedule([9, 5, 1], padded=False))
+    batches = batches_by_client(schedule([9, 5, 1], padded=False))
 
     assert [len(each) for each in batches[0]] == [4, 5]
     assert [len(each) for each in batches[1]] == [5]
@@ -84,14 +87,14 @@ def test_a_straggler_takes_a_part_of_its_steps_but_at_least_one() -> None:
 
 
 def test_a_batch_larger_than_the_clients_data_is_all_of_it() -> None:
-    assert [sorted(each) for each in seen(schedule([3], batch_size=100))[0]] == [[0, 1, 2]]
+    assert [sorted(each) for each in batches_by_client(schedule([3], batch_size=100))[0]] == [[0, 1, 2]]
 
 
 def test_a_long_schedule_made_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = seen(schedule([40, 17], epochs=3))
-    monkeypatch.setattr("workers.engine.data.schedule.BLOCK", 16)
+    whole = batches_by_client(schedule([40, 17], epochs=3))
+    monkeypatch.setattr("workers.engine.training.schedule.BLOCK", 16)
 
-    assert seen(schedule([40, 17], epochs=3)) == whole
+    assert batches_by_client(schedule([40, 17], epochs=3)) == whole
 
 
 @pytest.mark.parametrize(

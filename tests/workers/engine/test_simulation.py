@@ -16,22 +16,22 @@ from workers.engine.checkpoint import CheckpointPolicy, checkpoints_in
 from workers.engine.records import RoundRecord
 from workers.errors import SpecError, StopRequested, TributaryError
 
-PATHS = ["cohort", "sequential"]
+ENGINES = ["cohort", "sequential"]
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_seeded_run_ends_where_it_always_ended(path: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_seeded_run_ends_where_it_always_ended(engine: str) -> None:
     """Recorded once. A change means that old results can no longer be repeated."""
-    result = simulate(tiny(engine=path, precision="float32", model={"name": "mlp-50"}))
+    result = simulate(tiny(engine=engine, precision="float32", model={"name": "mlp-50"}))
 
     train = [1.1363753, 1.0887850, 1.0592927]
     assert curve(result, "train_loss") == pytest.approx(train, abs=1e-6)
     assert curve(result, "loss") == pytest.approx([1.0754089, 1.0526133, 1.0255450, 1.0066150], abs=1e-6)
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_two_runs_of_one_spec_are_equal_to_the_bit(path: str) -> None:
-    spec = tiny(engine=path, precision="float32", client_dropout=0.3, stragglers=0.5)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_runs_of_one_spec_are_equal_to_the_bit(engine: str) -> None:
+    spec = tiny(engine=engine, precision="float32", client_dropout=0.3, stragglers=0.5)
 
     one, other = simulate(spec), simulate(spec)
 
@@ -41,15 +41,15 @@ def test_two_runs_of_one_spec_are_equal_to_the_bit(path: str) -> None:
 
 
 def test_round_zero_is_the_evaluation_before_training() -> None:
-    seen: list[RoundRecord] = []
+    records: list[RoundRecord] = []
 
-    result = simulate(tiny(), on_round=seen.append)
+    result = simulate(tiny(), on_round=records.append)
 
-    assert list(result.history) == seen
-    assert [record.round for record in seen] == [0, 1, 2, 3]
-    assert "train_loss" not in seen[0].metrics
-    assert (seen[0].metrics["bytes_up"], seen[0].metrics["bytes_down"], seen[0].cohort) == (0, 0, ())
-    assert {"accuracy", "loss", "f1", "recall.0", "seconds"} <= set(seen[0].metrics)
+    assert list(result.history) == records
+    assert [record.round for record in records] == [0, 1, 2, 3]
+    assert "train_loss" not in records[0].metrics
+    assert (records[0].metrics["bytes_up"], records[0].metrics["bytes_down"], records[0].cohort) == (0, 0, ())
+    assert {"accuracy", "loss", "f1", "recall.0", "seconds"} <= set(records[0].metrics)
 
 
 def test_the_confusion_matrix_is_that_of_the_last_evaluation(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_the_confusion_matrix_is_that_of_the_last_evaluation(tmp_path: Path) -> 
     assert np.trace(confusion) / confusion.sum() == pytest.approx(last["accuracy"])
     recalls = np.diag(confusion) / confusion.sum(1)
     assert recalls.tolist() == pytest.approx([last[f"recall.{name}"] for name in range(3)])
-    resumed = [simulate(tiny(), checkpoint=tmp_path / "kept").findings for _ in range(2)]
+    resumed = [simulate(tiny(), checkpoint=tmp_path / "checkpoints").findings for _ in range(2)]
     assert resumed == [result.findings, result.findings]
 
 
@@ -175,30 +175,30 @@ def test_a_diverged_run_is_a_result() -> None:
     assert math.isnan(result.history[-1].metrics["train_loss"])
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("strategy", load_catalog().strategies)
-def test_a_stopped_run_goes_on_and_ends_bit_equal(strategy: str, path: str, tmp_path: Path) -> None:
+def test_a_stopped_run_goes_on_and_ends_bit_equal(strategy: str, engine: str, tmp_path: Path) -> None:
     options = {"every": 3} if strategy == "fedavg" else {}
-    spec = tiny(strategy={"name": strategy, **options}, rounds=6, engine=path, precision="float32")
+    spec = tiny(strategy={"name": strategy, **options}, rounds=6, engine=engine, precision="float32")
     whole = simulate(spec)
-    seen: list[RoundRecord] = []
+    records: list[RoundRecord] = []
     polls = count()
 
     def second_step_after_round_three() -> bool:
-        return len(seen) > 3 and next(polls) == 1
+        return len(records) > 3 and next(polls) == 1
 
     with pytest.raises(StopRequested):
         simulate(
             spec,
             checkpoint=CheckpointPolicy(tmp_path, every=2),
-            on_round=seen.append,
+            on_round=records.append,
             stop=second_step_after_round_three,
         )
     policy = CheckpointPolicy(tmp_path, every=2, resume=checkpoints_in(tmp_path))
     resumed = simulate({**spec, "engine": "auto"}, checkpoint=policy)
 
     assert policy.resume
-    assert resumed.provenance["engine"] == path
+    assert resumed.provenance["engine"] == engine
     assert untimed(resumed) == untimed(whole)
     assert distance(resumed, whole) == 0
 
@@ -229,14 +229,16 @@ def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_auto_tells_its_choice_before_the_first_round() -> None:
-    told: list[str] = []
+    messages: list[str] = []
 
-    result = simulate(tiny(engine="auto"), on_start=told.append, on_round=lambda record: told.append(str(record.round)))
+    result = simulate(
+        tiny(engine="auto"), on_start=messages.append, on_round=lambda record: messages.append(str(record.round))
+    )
 
-    assert told[0] in PATHS
-    assert told[1:] == ["0", "1", "2", "3"]
-    assert result.provenance["engine"] == told[0]
-    assert distance(result, simulate(tiny(engine=told[0]))) == 0
+    assert messages[0] in ENGINES
+    assert messages[1:] == ["0", "1", "2", "3"]
+    assert result.provenance["engine"] == messages[0]
+    assert distance(result, simulate(tiny(engine=messages[0]))) == 0
 
 
 def problems(**changes: Any) -> dict[str, str]:
@@ -256,9 +258,9 @@ def test_wrong_specs_are_refused_with_paths() -> None:
 
 
 def test_batch_statistics_of_one_sample_are_refused() -> None:
-    found = problems(model={"name": "mlp-50", "norm": "batch"}, local={"batch_size": 1})
+    refusals = problems(model={"name": "mlp-50", "norm": "batch"}, local={"batch_size": 1})
 
-    assert found == {"local.batch_size": "A model with batch statistics needs batches of 2 or more."}
+    assert refusals == {"local.batch_size": "A model with batch statistics needs batches of 2 or more."}
 
 
 def test_a_fraction_below_one_client_takes_one() -> None:

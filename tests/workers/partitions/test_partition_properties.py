@@ -17,7 +17,7 @@ CHOICES = {
 NAMES = sorted(load_catalog().partitions)
 
 
-def made(name: str, samples: int, classes: int, clients: int, seed: int, **params: object) -> list[np.ndarray]:
+def split(name: str, samples: int, classes: int, clients: int, seed: int, **params: object) -> list[np.ndarray]:
     """A data set whose classes and natural clients all occur, cut by the partition."""
     data = PartitionInput(
         labels=np.random.default_rng(seed).permutation(np.arange(samples) % classes),
@@ -38,7 +38,7 @@ shapes = st.tuples(st.integers(2, 20), st.integers(10, 60), st.integers(4, 30), 
 @given(shapes)
 def test_it_gives_each_index_to_exactly_one_client(name: str, shape: tuple[int, int, int, int]) -> None:
     classes, clients, per_client, seed = shape
-    parts = made(name, clients * per_client, classes, clients, seed)
+    parts = split(name, clients * per_client, classes, clients, seed)
     assert len(parts) == clients
     assert sorted(np.concatenate(parts).tolist()) == list(range(clients * per_client))
 
@@ -48,19 +48,19 @@ def test_it_gives_each_index_to_exactly_one_client(name: str, shape: tuple[int, 
 @given(shapes)
 def test_the_same_seed_gives_the_same_clients(name: str, shape: tuple[int, int, int, int]) -> None:
     classes, clients, per_client, seed = shape
-    first, second = (made(name, clients * per_client, classes, clients, seed) for _ in range(2))
+    first, second = (split(name, clients * per_client, classes, clients, seed) for _ in range(2))
     assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"natural"}))
 def test_another_seed_gives_other_clients(name: str) -> None:
-    first, second = made(name, 1000, 10, 10, seed=0), made(name, 1000, 10, 10, seed=1)
+    first, second = split(name, 1000, 10, 10, seed=0), split(name, 1000, 10, 10, seed=1)
     assert not all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_serves_3597_clients(name: str) -> None:
-    parts = made(name, 60_000, 62, 3597, seed=3)
+    parts = split(name, 60_000, 62, 3597, seed=3)
     assert len(parts) == 3597
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(60_000))
 
@@ -69,7 +69,7 @@ def test_it_serves_3597_clients(name: str) -> None:
 @given(shapes)
 def test_equal_partitions_differ_by_at_most_one_sample(shape: tuple[int, int, int, int]) -> None:
     classes, clients, per_client, seed = shape
-    sizes = [len(part) for part in made("iid", clients * per_client + 3, classes, clients, seed)]
+    sizes = [len(part) for part in split("iid", clients * per_client + 3, classes, clients, seed)]
     assert max(sizes) - min(sizes) <= 1
 
 
@@ -80,13 +80,13 @@ def test_a_client_holds_no_more_than_k_classes(shape: tuple[int, int, int, int],
     classes = min(classes, clients * k)
     k = min(k, classes)
     labels = np.random.default_rng(seed).permutation(np.arange(clients * 30) % classes)
-    parts = made("classes-per-client", clients * 30, classes, clients, seed, k=k, assign=assign)
+    parts = split("classes-per-client", clients * 30, classes, clients, seed, k=k, assign=assign)
     assert all(len(np.unique(labels[part])) <= k for part in parts)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 40), st.floats(0.1, 10), st.integers(0, 2**20))
 def test_the_smallest_client_of_a_dirichlet_has_min_size(clients: int, concentration: float, seed: int) -> None:
-    labels = made("label-dirichlet", clients * 200, 10, clients, seed, alpha=concentration, min_size=2)
-    quantities = made("quantity-dirichlet", clients * 200, 10, clients, seed, beta=1 + concentration, min_size=2)
+    labels = split("label-dirichlet", clients * 200, 10, clients, seed, alpha=concentration, min_size=2)
+    quantities = split("quantity-dirichlet", clients * 200, 10, clients, seed, beta=1 + concentration, min_size=2)
     assert min(len(part) for part in [*labels, *quantities]) >= 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.queue.calibrate import answer, trial_spec
+from workers.queue.calibrate import calibrate_spec, trial_spec
 from workers.spec import parse_run
 
 SPEC: dict[str, Any] = {
@@ -29,5 +29,5 @@ def test_a_large_model_is_tried_with_few_steps() -> None:
 
 
 def test_it_answers_each_spec_with_seconds_or_a_reason() -> None:
-    assert 0 < answer(SPEC)["step"] < 1
-    assert answer({**SPEC, "rounds": 0})["error"].startswith("SpecError: ")
+    assert 0 < calibrate_spec(SPEC)["step"] < 1
+    assert calibrate_spec({**SPEC, "rounds": 0})["error"].startswith("SpecError: ")

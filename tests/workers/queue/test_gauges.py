@@ -70,7 +70,7 @@ def test_a_gpu_slot_reads_its_own_device(tool: Path, monkeypatch: pytest.MonkeyP
     read = Gauge("cuda:1", 1).read(None)
     assert (read.gpu, read.gpu_memory) == (0.37, 2048 * 2**20)
     assert (tool.parent / "asked").read_text().split()[-2:] == ["-i", "GPU-5d1f"]
-    found = gauges.facts("cuda:0")
+    found = gauges.slot_facts("cuda:0")
     assert (found["device"], found["gpu_memory"]) == ("NVIDIA A100-SXM4-40GB", 40960 * 2**20)
     assert (tool.parent / "asked").read_text().split()[-2:] == ["-i", "3"]
 
@@ -80,12 +80,12 @@ def test_a_gpu_slot_reads_its_own_device(tool: Path, monkeypatch: pytest.MonkeyP
 )
 def test_the_driver_is_asked_for_the_device_that_cuda_means(device: str, visible: str | None, asked: str) -> None:
     environ = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    assert gauges.physical(device, environ) == asked
+    assert gauges.physical_device(device, environ) == asked
 
 
 def test_a_cpu_slot_never_asks_the_driver(tool: Path) -> None:
-    assert gauges.gpu_use("cpu") == (None, None)
-    assert "gpu_memory" not in gauges.facts("cpu")
+    assert gauges.read_gpu_use("cpu") == (None, None)
+    assert "gpu_memory" not in gauges.slot_facts("cpu")
     assert not (tool.parent / "asked").exists()
 
 
@@ -95,16 +95,16 @@ def test_a_driver_that_does_not_answer_leaves_the_rest_known(
 ) -> None:
     monkeypatch.setattr("workers.queue.gauges.SMI_SECONDS", 0.2)
     tool.write_text(f"#!/bin/sh\n{answer}\n")
-    assert gauges.gpu_use("cuda:0") == (None, None)
+    assert gauges.read_gpu_use("cuda:0") == (None, None)
 
 
 def test_what_the_driver_cannot_tell_is_unknown(tool: Path) -> None:
     tool.write_text("#!/bin/sh\necho '[N/A], 12'\n")
-    assert gauges.gpu_use("cuda:0") == (None, 12 * 2**20)
+    assert gauges.read_gpu_use("cuda:0") == (None, 12 * 2**20)
 
 
 def test_a_slot_tells_what_it_is_made_of() -> None:
-    found = gauges.facts("cpu")
+    found = gauges.slot_facts("cpu")
     assert found["memory"] == allowed_memory()
     assert found["device"]
     assert found["versions"]["torch"].startswith("2.")

@@ -18,7 +18,7 @@ from experiments.studies.services.launch import study_launch
 from workers.memory import allowed_memory
 from workers.queue import task
 from workers.queue.slot import Limits, Slot
-from workers.queue.task import Agent, limits
+from workers.queue.task import WorkerProcess, run_limits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,28 +42,28 @@ SOUND = (
     tell(event="done", provenance={}, findings={}, artifact=job["artifacts"])
 """
 )
-Hire = Callable[[str], Agent]
+Hire = Callable[[str], WorkerProcess]
 
 
 @pytest.fixture
 def hire(tmp_path: Path) -> Iterator[Hire]:
-    agents: list[Agent] = []
+    processes: list[WorkerProcess] = []
 
-    def make(program: str) -> Agent:
-        path = tmp_path / f"runner{len(agents)}.py"
+    def make(program: str) -> WorkerProcess:
+        path = tmp_path / f"runner{len(processes)}.py"
         path.write_text(program)
-        agent = Agent(f"worker-{len(agents)}@lab", "cpu", 1)
-        agent.slot = Slot(command=[sys.executable, str(path)])
-        agents.append(agent)
-        agent.slot.warm()
-        while not agent.slot.poll(1.0):
+        process = WorkerProcess(f"worker-{len(processes)}@lab", "cpu", 1)
+        process.slot = Slot(command=[sys.executable, str(path)])
+        processes.append(process)
+        process.slot.warm()
+        while not process.slot.poll(1.0):
             pass
-        return agent
+        return process
 
     yield make
-    for agent in agents:
-        agent.slot.kill()
-        agent.slot.close()
+    for process in processes:
+        process.slot.kill()
+        process.slot.close()
 
 
 @pytest.fixture
@@ -74,9 +74,9 @@ def runs() -> list[Run]:
     return list(study.runs.order_by("memberships__position"))
 
 
-def at_work(agent: Agent) -> Thread:
+def at_work(process: WorkerProcess) -> Thread:
     def work() -> None:
-        agent.work()
+        process.work()
         connection.close()
 
     thread = Thread(target=work)
@@ -119,15 +119,15 @@ def test_a_run_that_leaks_is_ended_and_told_while_its_neighbour_lives(
 
 def test_limits_are_as_set_and_none_at_zero(settings: Settings) -> None:
     settings.RUN_SECONDS, settings.RUN_SILENCE, settings.RUN_MEMORY = 60, 0, 0
-    assert limits() == Limits(memory=None, seconds=60, silence=None)
+    assert run_limits() == Limits(memory=None, seconds=60, silence=None)
     settings.RUN_MEMORY = None
-    assert limits().memory == int(allowed_memory() * 0.9)
+    assert run_limits().memory == int(allowed_memory() * 0.9)
 
 
 def test_no_run_is_taken_while_the_disk_is_full(
     runs: list[Run], hire: Hire, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(task, "ROOM_BYTES", 1 << 62)
+    monkeypatch.setattr(task, "MIN_FREE_BYTES", 1 << 62)
     assert hire(SOUND).work() == 0
     assert list(Run.objects.values_list("state", flat=True)) == ["queued", "queued"]
     assert "No run is taken: only" in caplog.text
@@ -135,6 +135,6 @@ def test_no_run_is_taken_while_the_disk_is_full(
 
 def test_a_runner_that_died_is_replaced_before_the_next_run(runs: list[Run], hire: Hire, settings: Settings) -> None:
     settings.RUN_SILENCE = 1
-    agent = hire(HANGS)
-    agent.work()
-    assert agent.slot.pid
+    process = hire(HANGS)
+    process.work()
+    assert process.slot.pid

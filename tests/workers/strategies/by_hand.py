@@ -10,7 +10,7 @@ from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
 from tests.workers.engine.tiny import tiny
 from workers.catalog import load_catalog
 from workers.engine.messages.arrays import record_of, tensors_of
-from workers.engine.messages.flower import enter_process, number
+from workers.engine.messages.flower import enable_messages, number_messages
 from workers.engine.messages.message_keys import ARRAYS, METRICS
 from workers.engine.server.method import Method, MethodContext
 from workers.spec import parse_run
@@ -37,7 +37,7 @@ class Server:
     """Drives one strategy: `round` takes the model and what each client answers, and returns the new model."""
 
     def __init__(self, strategy: dict[str, Any], start: dict[str, torch.Tensor], **context: Any) -> None:
-        enter_process()
+        enable_messages()
         spec = parse_run(tiny(strategy=strategy))
         self.method: Method = (
             load_catalog().strategies[spec.strategy.name].build(spec.strategy, MethodContext(spec, start, **context))
@@ -49,7 +49,7 @@ class Server:
         """An answer has `samples`, the model's values, and further records or metrics under their own names."""
         self.number += 1
         server, nodes = self.method.server, Nodes(len(answers))
-        self.requests = number(
+        self.requests = number_messages(
             server.configure_train(self.number, record_of(self.model), ConfigRecord(), nodes)  # type: ignore[arg-type]
         )
         replies = [

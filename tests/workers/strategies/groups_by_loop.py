@@ -9,7 +9,7 @@ import numpy as np
 from tests.workers.engine.tiny import tiny
 from tests.workers.strategies.test_clients_by_loop import LR, STEPS
 from workers.engine import simulate
-from workers.engine.data.federation import Federation, make_federation
+from workers.engine.federation import Federation, make_federation
 from workers.spec import parse_run
 
 Model = list[np.ndarray]
@@ -32,11 +32,11 @@ def federation_of(spec: dict[str, Any]) -> Federation:
     return make_federation(parse_run(spec))
 
 
-def untrained(spec: dict[str, Any], prefix: str) -> Model:
+def initial_model(spec: dict[str, Any], prefix: str) -> Model:
     """What a run starts from: one round whose steps are too small to change anything."""
     local = {**spec["local"], "optimizer": {"name": "sgd", "lr": 1e-300}}
-    found = simulate({**spec, "rounds": 1, "local": local}).parameters
-    return [found[f"{prefix}1.weight"].copy(), found[f"{prefix}1.bias"].copy()]
+    parameters = simulate({**spec, "rounds": 1, "local": local}).parameters
+    return [parameters[f"{prefix}1.weight"].copy(), parameters[f"{prefix}1.bias"].copy()]
 
 
 def gradient(x: np.ndarray, y: np.ndarray, model: Model) -> Model:
@@ -50,18 +50,18 @@ def gradient(x: np.ndarray, y: np.ndarray, model: Model) -> Model:
     return [weight, bias]
 
 
-def trained(x: np.ndarray, y: np.ndarray, model: Model) -> Model:
+def train(x: np.ndarray, y: np.ndarray, model: Model) -> Model:
     for _ in range(STEPS):
         model = [value - LR * slope for value, slope in zip(model, gradient(x, y, model), strict=True)]
     return model
 
 
-def averaged(models: list[Model], sizes: list[int]) -> Model:
+def weighted_mean(models: list[Model], sizes: list[int]) -> Model:
     total = sum(sizes)
     return [sum(size / total * model[at] for size, model in zip(sizes, models, strict=True)) for at in range(2)]  # type: ignore[misc]
 
 
-def tree_of(models: list[Model]) -> list[float]:
+def tree_edges(models: list[Model]) -> list[float]:
     """Prim's algorithm: from the first client always the shortest edge to one that is not yet reached."""
     flat = [np.concatenate([value.ravel() for value in model]) for model in models]
     reached, edges = {0}, []

@@ -12,20 +12,20 @@ Model = list[np.ndarray]
 Pairing = Callable[[int, list[Model], Model], list[tuple[int, int]]]
 
 
-def swapped_run(reference: Reference, rounds: int, h1: int, h2: int, pairing: Pairing) -> list[Model]:
+def run_with_swaps(reference: Reference, rounds: int, h1: int, h2: int, pairing: Pairing) -> list[Model]:
     """What is evaluated after each round; the reference's model is the last average."""
     own = [reference.model] * 5
-    shown: list[Model] = []
+    evaluated_models: list[Model] = []
     for step in range(rounds):
-        own = [reference.descended(client, own[client]) for client in range(5)]
+        own = [reference.descend(client, own[client]) for client in range(5)]
         if step % (h1 * h2) == 0:
             reference.model = reference.mean(own)
             own = [reference.model] * 5
         elif step % h1 == 0:
             for one, other in pairing(step + 1, own, reference.model):
                 own[one], own[other] = own[other], own[one]
-        shown.append(reference.mean(own))
-    return shown
+        evaluated_models.append(reference.mean(own))
+    return evaluated_models
 
 
 def loss_on_test_set(reference: Reference, model: Model) -> float:

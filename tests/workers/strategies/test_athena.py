@@ -8,7 +8,7 @@ import torch
 
 from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, tensors
-from tests.workers.strategies.groups_by_loop import averaged, federation_of, spec_of, trained, untrained
+from tests.workers.strategies.groups_by_loop import federation_of, initial_model, spec_of, train, weighted_mean
 from workers.engine import simulate
 
 ATHENA = {"name": "athena"}
@@ -30,7 +30,7 @@ def values(model: dict[str, torch.Tensor]) -> dict[str, list[float]]:
     return {name: value.tolist() for name, value in model.items()}
 
 
-def trained_once(server: Server, *groups: int) -> dict[str, list[float]]:
+def train_once(server: Server, *groups: int) -> dict[str, list[float]]:
     """Every client answers 1 for the detectors of its group, but for those of other groups than the given."""
     tasks = {0: ["0/0", "0/1"], 1: ["1/1", "1/2"]}
     answers: list[dict[str, Any]] = []
@@ -46,14 +46,14 @@ def test_each_group_has_a_detector_for_each_class_of_its_members() -> None:
 
 def test_detectors_are_averaged_inside_their_group() -> None:
     """Class 1 is in both groups and has a detector in each: (1 * 4 + 3 * 8) / 4 = 7 and (2 + 6) / 2 = 4."""
-    found = athena().round(
+    model = athena().round(
         {"samples": 1, "arrays/0/0": {"w": [0.0]}, "arrays/0/1": {"w": [4.0]}},
         {"samples": 3, "arrays/0/0": {"w": [4.0]}, "arrays/0/1": {"w": [8.0]}},
         {"samples": 1, "arrays/1/1": {"w": [2.0]}, "arrays/1/2": {"w": [1.0]}},
         {"samples": 1, "arrays/1/1": {"w": [6.0]}, "arrays/1/2": {"w": [3.0]}},
     )
 
-    assert found == {"0/0/w": [3.0], "0/1/w": [7.0], "1/1/w": [4.0], "1/2/w": [2.0]}
+    assert model == {"0/0/w": [3.0], "0/1/w": [7.0], "1/1/w": [4.0], "1/2/w": [2.0]}
 
 
 def test_the_most_certain_detector_decides() -> None:
@@ -63,10 +63,10 @@ def test_the_most_certain_detector_decides() -> None:
     outputs = athena().method.outputs
     assert outputs is not None
 
-    found = outputs(lambda own, samples: torch.cat([0 * samples, samples * own["w"]], 1), model, x, y)
+    result = outputs(lambda own, samples: torch.cat([0 * samples, samples * own["w"]], 1), model, x, y)
 
-    assert found.logits.tolist() == [[1, 3, 2], [-1, 2, -2]]
-    assert {task: right.tolist() for task, right in found.noted.items()} == {
+    assert result.logits.tolist() == [[1, 3, 2], [-1, 2, -2]]
+    assert {task: right.tolist() for task, right in result.noted.items()} == {
         "0/0": [0, 0],
         "0/1": [0, 0],
         "1/1": [1, 1],
@@ -78,11 +78,11 @@ def test_a_class_without_a_detector_is_never_chosen() -> None:
     outputs = athena().method.outputs
     assert outputs is not None
 
-    found = outputs(
+    result = outputs(
         lambda own, x: x * own["w"], tensors(**{"0/1/w": [0.0, -50.0]}), torch.ones(1, 2), torch.tensor([1])
     )
 
-    assert found.logits.tolist() == [[-51, -50, -51]]
+    assert result.logits.tolist() == [[-51, -50, -51]]
 
 
 def test_a_detector_has_converged_once_its_accuracy_stays() -> None:
@@ -91,7 +91,7 @@ def test_a_detector_has_converged_once_its_accuracy_stays() -> None:
     judge: Any = server.method.judge
     judge(0, {"0/0": 0.5, "1/2": 0.5})
     for number, accuracies in enumerate([(0.5, 0.7), (0.5005, 0.9), (0.9, 0.9)], 1):
-        trained_once(server, 0, 1)
+        train_once(server, 0, 1)
         metrics = judge(number, dict(zip(["0/0", "1/2"], accuracies, strict=True)))
 
     strategy: Any = server.method.server
@@ -120,7 +120,7 @@ def test_a_detector_that_nobody_trained_has_not_converged() -> None:
     server = athena()
     judge: Any = server.method.judge
     for number, groups in enumerate([(0, 1), (0,), (0,)], 1):
-        trained_once(server, *groups)
+        train_once(server, *groups)
         judge(number, {"0/0": 0.5 + number / 10, "1/2": 0.7})
 
     table: Any = server.method.server.findings["detectors"]  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ def test_frozen_detectors_are_not_sent_any_more() -> None:
     server = athena(freeze=True, tolerance=0.1)
     judge: Any = server.method.judge
     for number in (1, 2):
-        trained_once(server, 0, 1)
+        train_once(server, 0, 1)
         judge(number, {"0/0": 0.9, "0/1": number / 4, "1/1": 0.9, "1/2": 0.9})
     server.round(*[{"samples": 1, "arrays/0/1": {"w": [1.0]}}] * 2)
 
@@ -141,23 +141,23 @@ def test_frozen_detectors_are_not_sent_any_more() -> None:
 def test_it_equals_plain_loops() -> None:
     """Groups of two classes: client by client, detector by detector, sample by sample."""
     spec = spec_of(ATHENA, partition={"name": "classes-per-client", "k": 2}, clients=6)
-    federation, start = federation_of(spec), untrained(spec, "0/0/")
+    federation, start = federation_of(spec), initial_model(spec, "0/0/")
     data = [(federation.x[each.train], federation.y[each.train]) for each in federation.clients]
     detectors = {(group, each): start for group, classes in enumerate([(0, 1), (1, 2)]) for each in classes}
     for _ in range(3):
-        for group, wanted in detectors:
-            own = [(x, (y == wanted).astype(int)) for x, y in data[3 * group : 3 * group + 3]]
-            found = [trained(x, y, detectors[group, wanted]) for x, y in own]
-            detectors[group, wanted] = averaged(found, [len(y) for _, y in own])
+        for group, label in detectors:
+            own = [(x, (y == label).astype(int)) for x, y in data[3 * group : 3 * group + 3]]
+            models = [train(x, y, detectors[group, label]) for x, y in own]
+            detectors[group, label] = weighted_mean(models, [len(y) for _, y in own])
 
     result = simulate(spec)
 
     answers = {}
-    for (group, wanted), (weight, bias) in detectors.items():
-        np.testing.assert_allclose(result.parameters[f"{group}/{wanted}/1.weight"], weight, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(result.parameters[f"{group}/{wanted}/1.bias"], bias, rtol=0, atol=1e-12)
+    for (group, label), (weight, bias) in detectors.items():
+        np.testing.assert_allclose(result.parameters[f"{group}/{label}/1.weight"], weight, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result.parameters[f"{group}/{label}/1.bias"], bias, rtol=0, atol=1e-12)
         scores = federation.test_x @ weight.T + bias
-        answers[group, wanted] = scores[:, 1] - scores[:, 0]
+        answers[group, label] = scores[:, 1] - scores[:, 0]
     best = [answers[0, 0], np.maximum(answers[0, 1], answers[1, 1]), answers[1, 2]]
     last = result.history[-1].metrics
     assert last["accuracy"] == pytest.approx(np.mean(np.argmax(best, 0) == federation.test_y))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.workers.engine.tiny import curve, distance, tiny
 from workers.engine import simulate
-from workers.engine.data.federation import Federation, make_federation
+from workers.engine.federation import Federation, make_federation
 from workers.engine.records import Result
 from workers.spec import parse_run
 
@@ -46,7 +46,7 @@ class Reference:
     def gradient(self, client: int, model: list[np.ndarray]) -> list[np.ndarray]:
         return list(gradient(self.federation, client, *model))
 
-    def descended(self, client: int, start: list[np.ndarray] | None = None, steps: int = STEPS) -> list[np.ndarray]:
+    def descend(self, client: int, start: list[np.ndarray] | None = None, steps: int = STEPS) -> list[np.ndarray]:
         """Where plain gradient descent on that client ends."""
         own = [value.copy() for value in start or self.model]
         for _ in range(steps):
@@ -57,7 +57,7 @@ class Reference:
         return [sum(s * m[i] for s, m in zip(self.shares, models, strict=True)) for i in range(2)]  # type: ignore[misc]
 
 
-def check(result: Result, reference: Reference) -> None:
+def assert_equal_models(result: Result, reference: Reference) -> None:
     np.testing.assert_allclose(result.parameters["1.weight"], reference.model[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(result.parameters["1.bias"], reference.model[1], rtol=0, atol=1e-12)
 
@@ -75,7 +75,7 @@ def test_fedprox_holds_clients_near_the_global_model() -> None:
             models.append(own)
         reference.model = reference.mean(models)
 
-    check(simulate(spec), reference)
+    assert_equal_models(simulate(spec), reference)
 
 
 def test_local_only_never_exchanges_anything() -> None:
@@ -83,7 +83,7 @@ def test_local_only_never_exchanges_anything() -> None:
     reference = Reference(spec)
     accuracies = []
     for client in range(5):
-        own = reference.descended(client, steps=ROUNDS * STEPS)
+        own = reference.descend(client, steps=ROUNDS * STEPS)
         test_x, test_y = reference.federation.test_x.astype(np.float64), reference.federation.test_y
         accuracies.append(float(np.mean((test_x @ own[0].T + own[1]).argmax(1) == test_y)))
 

@@ -8,12 +8,12 @@ import pytest
 from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, tensors
 from tests.workers.strategies.groups_by_loop import (
-    averaged,
     federation_of,
+    initial_model,
     spec_of,
-    trained,
-    tree_of,
-    untrained,
+    train,
+    tree_edges,
+    weighted_mean,
 )
 from workers.engine import simulate
 
@@ -27,11 +27,11 @@ def clustered(**options: Any) -> Server:
     server = Server({**CLUSTERED, **options}, tensors(w=[0.0, 0.0]), classes=CLASSES)
     survey = server.method.survey
     assert survey is not None
-    server.model, server.told = survey.learn({client: tensors(w=w) for client, w in PROBES.items()})  # type: ignore[attr-defined]
+    server.model, server.round_zero_metrics = survey.learn({client: tensors(w=w) for client, w in PROBES.items()})  # type: ignore[attr-defined]
     return server
 
 
-def answered(samples: int, group: int, w: list[float]) -> dict[str, Any]:
+def group_answer(samples: int, group: int, w: list[float]) -> dict[str, Any]:
     return {"samples": samples, f"arrays/{group}": {"w": w}}
 
 
@@ -50,7 +50,7 @@ def test_a_probe_parts_the_clients_at_the_clear_gap() -> None:
         "edges": [9.0, 1.0, 1.0],
     }
     assert {name: value.tolist() for name, value in server.model.items()} == {"0/w": [0, 0], "1/w": [0, 0]}
-    assert server.told == {  # type: ignore[attr-defined]
+    assert server.round_zero_metrics == {  # type: ignore[attr-defined]
         "clustered-fedavg.groups": 2,
         "clustered-fedavg.purity": 0.75,
         "clustered-fedavg.noise": 0,
@@ -59,20 +59,20 @@ def test_a_probe_parts_the_clients_at_the_clear_gap() -> None:
 
 def test_every_group_has_its_own_weighted_mean() -> None:
     """(1 * 2 + 3 * 6) / 4 = 5 and (1 * 10 + 1 * 20) / 2 = 15."""
-    found = clustered().round(
-        answered(1, 0, [2.0, 0.0]),
-        answered(3, 0, [6.0, 4.0]),
-        answered(1, 1, [10.0, 0.0]),
-        answered(1, 1, [20.0, -2.0]),
+    model = clustered().round(
+        group_answer(1, 0, [2.0, 0.0]),
+        group_answer(3, 0, [6.0, 4.0]),
+        group_answer(1, 1, [10.0, 0.0]),
+        group_answer(1, 1, [20.0, -2.0]),
     )
 
-    assert found == {"0/w": [5.0, 3.0], "1/w": [15.0, -1.0]}
+    assert model == {"0/w": [5.0, 3.0], "1/w": [15.0, -1.0]}
 
 
 def test_a_client_gets_the_model_of_its_group_only() -> None:
     server = clustered()
-    server.round(*[answered(1, group, [group, 1.0]) for group in (0, 0, 1, 1)])
-    server.round(*[answered(1, group, [group, 2.0]) for group in (0, 0, 1, 1)])
+    server.round(*[group_answer(1, group, [group, 1.0]) for group in (0, 0, 1, 1)])
+    server.round(*[group_answer(1, group, [group, 2.0]) for group in (0, 0, 1, 1)])
 
     sent = [
         {name: record["w"].numpy().tolist() for name, record in request.content.array_records.items()}
@@ -86,9 +86,9 @@ def test_a_group_that_nobody_answers_for_keeps_its_model() -> None:
     server.model["1/w"] = tensors(w=[7.0, 7.0])["w"]
     server.method.server.sent = server.model  # type: ignore[attr-defined]
 
-    found = server.method.server.combine(1, [])  # type: ignore[attr-defined]
+    model = server.method.server.combine(1, [])  # type: ignore[attr-defined]
 
-    assert found["1/w"].tolist() == [7.0, 7.0]
+    assert model["1/w"].tolist() == [7.0, 7.0]
 
 
 def test_a_late_client_joins_the_nearest_group_and_comes_in_its_round() -> None:
@@ -110,18 +110,18 @@ def test_late_clients_take_part_from_their_round_on() -> None:
 
 def test_it_equals_plain_loops() -> None:
     spec = spec_of(CLUSTERED)
-    federation, start = federation_of(spec), untrained(spec, "0/")
+    federation, start = federation_of(spec), initial_model(spec, "0/")
     data = [(federation.x[each.train], federation.y[each.train]) for each in federation.clients]
-    probes = [trained(x, y, start) for x, y in data]
+    probes = [train(x, y, start) for x, y in data]
     models = [start, start, start]
     for _ in range(3):
         for group in range(3):
             own = data[3 * group : 3 * group + 3]
-            models[group] = averaged([trained(x, y, models[group]) for x, y in own], [len(y) for _, y in own])
+            models[group] = weighted_mean([train(x, y, models[group]) for x, y in own], [len(y) for _, y in own])
 
     result = simulate(spec)
 
-    assert result.findings["clustered-fedavg"]["edges"] == pytest.approx(tree_of(probes), abs=1e-9)
+    assert result.findings["clustered-fedavg"]["edges"] == pytest.approx(tree_edges(probes), abs=1e-9)
     for group, (weight, bias) in enumerate(models):
         np.testing.assert_allclose(result.parameters[f"{group}/1.weight"], weight, rtol=0, atol=1e-12)
         np.testing.assert_allclose(result.parameters[f"{group}/1.bias"], bias, rtol=0, atol=1e-12)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.engine.test_resume import bits, stopped_and_resumed
+from tests.workers.engine.test_resume import bits, stop_and_resume
 from tests.workers.engine.test_resume import curve as whole_curve
 from tests.workers.engine.tiny import distance, tiny, untimed
 from tests.workers.strategies.groups_by_loop import spec_of
@@ -45,7 +45,7 @@ def test_a_run_stopped_anywhere_goes_on_to_the_same_end_and_findings(
     spec = spec_of(strategy, precision="float32", rounds=4)
     expected = simulate(spec, device="cpu")
 
-    _, result = stopped_and_resumed(spec, tmp_path, steps)
+    _, result = stop_and_resume(spec, tmp_path, steps)
 
     assert whole_curve(result.history) == whole_curve(expected.history)
     assert bits(result) == bits(expected)

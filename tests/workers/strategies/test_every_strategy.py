@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workers.engine.test_resume import bits, stopped_and_resumed
+from tests.workers.engine.test_resume import bits, stop_and_resume
 from tests.workers.engine.test_resume import curve as whole_curve
 from tests.workers.engine.tiny import curve, tiny
 from workers.catalog import load_catalog
@@ -36,7 +36,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(name: str, tmp_path: Pat
     spec = tiny(strategy={"name": name}, rounds=8, precision="float32", partition={"name": "iid"}, local=local)
     expected = simulate(spec, device="cpu")
 
-    seen, result = stopped_and_resumed(spec, tmp_path, steps=40)
+    seen, result = stop_and_resume(spec, tmp_path, steps=40)
 
     assert [record.round for record in seen] == list(range(9))
     assert whole_curve(result.history) == whole_curve(expected.history)

@@ -7,9 +7,9 @@ import pytest
 
 from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
-from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, assert_equal_models, spec_of
 from workers.engine import simulate
-from workers.engine.data.federation import Federation, make_federation
+from workers.engine.federation import Federation, make_federation
 from workers.spec import parse_run
 
 NAN = float("nan")
@@ -24,32 +24,32 @@ def reply(samples: int, w: list[float], loss: float, validated: int = 1) -> dict
 
 
 def test_the_client_with_three_times_the_loss_counts_three_times() -> None:
-    found = server().round(reply(9, [4.0, 0.0], 0.5), reply(1, [0.0, 8.0], 1.5))
+    model = server().round(reply(9, [4.0, 0.0], 0.5), reply(1, [0.0, 8.0], 1.5))
 
-    assert found == {"w": [1.0, 6.0]}
+    assert model == {"w": [1.0, 6.0]}
 
 
 def test_losses_may_be_multiplied_by_samples() -> None:
     """0.5 * 3 against 1.5 * 1: equal."""
-    found = server(with_samples=True).round(reply(3, [4.0, 0.0], 0.5), reply(1, [0.0, 8.0], 1.5))
+    model = server(with_samples=True).round(reply(3, [4.0, 0.0], 0.5), reply(1, [0.0, 8.0], 1.5))
 
-    assert found == {"w": [2.0, 4.0]}
+    assert model == {"w": [2.0, 4.0]}
 
 
 def test_a_client_without_a_validation_part_counts_as_the_others_on_average() -> None:
     """Losses 1 and 3, so the third counts as 2 of 6."""
-    found = server().round(reply(9, [6.0, 0.0], 1.0), reply(9, [0.0, 6.0], 3.0), reply(1, [3.0, 3.0], 0.0, 0))
+    model = server().round(reply(9, [6.0, 0.0], 1.0), reply(9, [0.0, 6.0], 3.0), reply(1, [3.0, 3.0], 0.0, 0))
 
-    assert found["w"] == pytest.approx([2.0, 4.0], abs=1e-15)
+    assert model["w"] == pytest.approx([2.0, 4.0], abs=1e-15)
 
 
 @pytest.mark.parametrize("losses", [(NAN, 1.0), (float("inf"), 1.0), (0.0, 0.0)])
 def test_losses_that_say_nothing_give_way_to_samples(losses: tuple[float, float]) -> None:
     by_hand = server()
 
-    found = by_hand.round(reply(1, [4.0, 0.0], losses[0]), reply(3, [0.0, 8.0], losses[1]))
+    model = by_hand.round(reply(1, [4.0, 0.0], losses[0]), reply(3, [0.0, 8.0], losses[1]))
 
-    assert found == {"w": [1.0, 6.0]}
+    assert model == {"w": [1.0, 6.0]}
     assert by_hand.method.server.reported == {"fedloss.fallback": 1.0}  # type: ignore[attr-defined]
 
 
@@ -72,7 +72,7 @@ def test_it_equals_plain_loops(with_samples: bool) -> None:
     for _ in range(ROUNDS):
         models, weights = [], []
         for client in range(5):
-            own = reference.descended(client)
+            own = reference.descend(client)
             models.append(own)
             samples = len(reference.federation.clients[client].train) if with_samples else 1
             weights.append(own_loss(reference.federation, client, own) * samples)
@@ -81,7 +81,7 @@ def test_it_equals_plain_loops(with_samples: bool) -> None:
 
     result = simulate(spec)
 
-    check(result, reference)
+    assert_equal_models(result, reference)
     assert curve(result, "fedloss.fallback") == [0.0] * ROUNDS
 
 

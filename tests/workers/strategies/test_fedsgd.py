@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.workers.engine.tiny import curve, distance, tiny
-from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, Reference, assert_equal_models, spec_of
 from workers.engine import simulate
 from workers.engine.training.losses import padded_batches
 
@@ -25,7 +25,7 @@ def test_it_takes_one_step_along_the_weighted_mean_of_full_gradients() -> None:
 
     result = simulate(batches_of(3))
 
-    check(result, reference)
+    assert_equal_models(result, reference)
     assert [values["steps"] for values in result.history[-1].clients.values()] == [1] * 5
 
 
@@ -64,9 +64,9 @@ def test_batch_statistics_are_gathered_and_averaged(engine: str) -> None:
 def test_batches_of_unequal_parts_are_padded_and_marked() -> None:
     parts = [np.array([7, 8, 9]), np.array([], dtype=np.int64), np.array([4])]
 
-    found = [[each.tolist() for each in batch] for batch in padded_batches(parts, 2, torch.device("cpu"))]
+    batches = [[each.tolist() for each in batch] for batch in padded_batches(parts, 2, torch.device("cpu"))]
 
-    assert found == [
+    assert batches == [
         [[0, 2], [[7, 8], [4, 4]], [[True, True], [True, False]]],
         [[0], [[9]], [[True]]],
     ]

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from tests.workers.engine.test_resume import bits, stopped_and_resumed
+from tests.workers.engine.test_resume import bits, stop_and_resume
 from tests.workers.engine.test_resume import curve as whole_curve
 from tests.workers.engine.tiny import curve, distance, tiny, untimed
 from tests.workers.strategies.by_hand import Server, tensors
-from tests.workers.strategies.swap_by_loop import loss_on_test_set, swapped_run
-from tests.workers.strategies.test_clients_by_loop import Reference, check, spec_of
+from tests.workers.strategies.swap_by_loop import loss_on_test_set, run_with_swaps
+from tests.workers.strategies.test_clients_by_loop import Reference, assert_equal_models, spec_of
 from workers.engine import simulate
 from workers.engine.training.rule import ClientStore
-from workers.strategies._swap_moments import averages, swaps
+from workers.strategies._exchange_rounds import is_average_round, is_swap_round
 from workers.streams import stream
 
 MODEL = 15 * 8
@@ -27,9 +27,9 @@ def fedswap(h1: int, h2: int, **options: Any) -> dict[str, Any]:
 
 
 def test_the_studys_610_steps_have_81_swaps() -> None:
-    assert sum(swaps(number, 5, 3) for number in range(1, 611)) == 81
-    assert sum(averages(number, 15) for number in range(1, 611)) == 41
-    assert [number for number in range(1, 33) if swaps(number, 5, 3)] == [6, 11, 21, 26]
+    assert sum(is_swap_round(number, 5, 3) for number in range(1, 611)) == 81
+    assert sum(is_average_round(number, 15) for number in range(1, 611)) == 41
+    assert [number for number in range(1, 33) if is_swap_round(number, 5, 3)] == [6, 11, 21, 26]
 
 
 def test_two_clients_swap_and_the_holder_decides_the_weight() -> None:
@@ -37,10 +37,10 @@ def test_two_clients_swap_and_the_holder_decides_the_weight() -> None:
     server = Server(fedswap(1, 2), tensors(w=[0.0]))
     server.round({"samples": 1, "arrays": {"w": [8.0]}}, {"samples": 3, "arrays": {"w": [4.0]}})
 
-    found = server.round({"samples": 1, "observed": {"w": [1.0]}}, {"samples": 3, "observed": {"w": [5.0]}})
+    model = server.round({"samples": 1, "observed": {"w": [1.0]}}, {"samples": 3, "observed": {"w": [5.0]}})
 
     strategy: Any = server.method.server
-    assert found == {"w": [5.0]}
+    assert model == {"w": [5.0]}
     assert strategy.virtual["w"].tolist() == [2.0]
     assert strategy.reported == {"fedswap.swaps": 1.0, "bytes_peer": 16.0}
 
@@ -87,11 +87,11 @@ def test_it_equals_plain_loops() -> None:
         order = stream(0, "strategy", round=number).permutation(5)
         return [(order[0], order[1]), (order[2], order[3])]
 
-    shown = swapped_run(reference, 9, 2, 3, pairs)
+    evaluated_models = run_with_swaps(reference, 9, 2, 3, pairs)
     result = simulate(spec)
 
-    check(result, reference)
-    expected = [loss_on_test_set(reference, model) for model in shown]
+    assert_equal_models(result, reference)
+    expected = [loss_on_test_set(reference, model) for model in evaluated_models]
     assert curve(result, "loss")[1:] == pytest.approx(expected, abs=1e-12)
     assert curve(result, "fedswap.swaps") == [0, 0, 2, 0, 2, 0, 0, 0, 2]
 
@@ -143,7 +143,7 @@ def test_a_run_stopped_between_swaps_goes_on_to_the_same_end(name: str, steps: i
     spec = tiny(strategy={"name": name, "h1": 1, "h2": 3}, rounds=6, precision="float32")
     expected = simulate(spec, device="cpu")
 
-    _, result = stopped_and_resumed(spec, tmp_path, steps)
+    _, result = stop_and_resume(spec, tmp_path, steps)
 
     assert whole_curve(result.history) == whole_curve(expected.history)
     assert bits(result) == bits(expected)
@@ -155,7 +155,7 @@ def test_clients_that_fail_do_not_swap(name: str) -> None:
 
     for record in simulate(spec).history[1:]:
         answered = 5 - record.metrics.get("failures", 0)
-        expected = answered // 2 if swaps(record.round, 1, 4) else 0
+        expected = answered // 2 if is_swap_round(record.round, 1, 4) else 0
         assert record.metrics.get("fedswap.swaps", 0) == expected
 
 

@@ -9,8 +9,8 @@ import pytest
 from flwr.serverapp.strategy import Krum, MultiKrum
 
 from tests.workers.strategies.by_hand import Server, answer, tensors
-from tests.workers.strategies.flowers_own import aggregated
-from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, check, spec_of
+from tests.workers.strategies.flowers_own import aggregate_with
+from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, assert_equal_models, spec_of
 from workers.engine import simulate
 from workers.errors import SpecError
 from workers.spec import parse_run
@@ -34,7 +34,7 @@ def answers(points: list[float]) -> list[dict[str, Any]]:
 
 def test_krum_takes_the_model_nearest_to_its_neighbours_as_flower_has_it() -> None:
     assert server("krum", malicious=1).round(*answers(POINTS)) == {"w": [1.0]}
-    assert aggregated(Krum(num_malicious_nodes=1), *answers(POINTS)) == [1.0]
+    assert aggregate_with(Krum(num_malicious_nodes=1), *answers(POINTS)) == [1.0]
 
 
 def test_multikrum_averages_the_best_without_weighing_them() -> None:
@@ -43,7 +43,7 @@ def test_multikrum_averages_the_best_without_weighing_them() -> None:
 
     assert by_hand.round(*answers(POINTS))["w"] == pytest.approx([4 / 3], abs=1e-15)
     flowers = MultiKrum(num_malicious_nodes=1, num_nodes_to_select=3)
-    assert aggregated(flowers, *answers(POINTS)) == pytest.approx([11 / 6])
+    assert aggregate_with(flowers, *answers(POINTS)) == pytest.approx([11 / 6])
 
 
 def test_multikrum_keeps_all_but_the_malicious_unless_told() -> None:
@@ -70,9 +70,9 @@ def test_batch_statistics_have_no_say_in_the_choice() -> None:
     by_hand = Server({"name": "krum"}, start, buffers=("mean",))
     points = [(0.0, 900.0), (1.0, 5.0), (9.0, 5.0)]
 
-    found = by_hand.round(*[{"samples": 1, "arrays": {"w": [w], "mean": [mean]}} for w, mean in points])
+    model = by_hand.round(*[{"samples": 1, "arrays": {"w": [w], "mean": [mean]}} for w, mean in points])
 
-    assert found == {"w": [0.0], "mean": [900.0]}
+    assert model == {"w": [0.0], "mean": [900.0]}
 
 
 @pytest.mark.parametrize("name", ["krum", "multikrum"])
@@ -86,15 +86,15 @@ def test_keeping_more_than_there_are_is_refused() -> None:
         parse_run(spec_of({"name": "multikrum", "keep": 6}))
 
 
-@pytest.mark.parametrize(("name", "options", "kept"), [("krum", {}, 1), ("multikrum", {"keep": 3}, 3)])
-def test_it_equals_plain_loops(name: str, options: dict[str, int], kept: int) -> None:
+@pytest.mark.parametrize(("name", "options", "keep"), [("krum", {}, 1), ("multikrum", {"keep": 3}, 3)])
+def test_it_equals_plain_loops(name: str, options: dict[str, int], keep: int) -> None:
     spec = spec_of({"name": name, "malicious": 1, **options})
     reference = Reference(spec)
     for _ in range(ROUNDS):
-        models = [reference.descended(client) for client in range(5)]
+        models = [reference.descend(client) for client in range(5)]
         flat = [np.concatenate([value.ravel() for value in model]) for model in models]
         scores = [sum(sorted(float(((one - other) ** 2).sum()) for other in flat)[1:3]) for one in flat]
-        best = sorted(range(5), key=lambda client: scores[client])[:kept]
+        best = sorted(range(5), key=lambda client: scores[client])[:keep]
         reference.model = [np.mean([models[client][i] for client in best], axis=0) for i in range(2)]
 
-    check(simulate(spec), reference)
+    assert_equal_models(simulate(spec), reference)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
-from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, Reference, assert_equal_models, spec_of
 from workers.engine import simulate
 
 
@@ -22,9 +22,9 @@ def test_a_step_worked_out_by_hand() -> None:
     """
     server = Server({"name": "qfedavg", "q": 1.0}, tensors(w=[0.0, 0.0]))
 
-    found = server.round(reply(9, [1.0, 0.0], 2.0), reply(1, [0.0, 2.0], 1.0))
+    model = server.round(reply(9, [1.0, 0.0], 2.0), reply(1, [0.0, 2.0], 1.0))
 
-    assert found["w"] == pytest.approx([20 / 530, 20 / 530], abs=1e-15)
+    assert model["w"] == pytest.approx([20 / 530, 20 / 530], abs=1e-15)
 
 
 def test_q_zero_is_the_plain_mean_whatever_losses_and_samples_are() -> None:
@@ -55,14 +55,14 @@ def test_it_equals_plain_loops(q: float) -> None:
     for _ in range(ROUNDS):
         steps, curvature = [np.zeros_like(value) for value in reference.model], 0.0
         for client in range(5):
-            own = reference.descended(client)
+            own = reference.descend(client)
             loss = global_loss(reference, client)
             moved = [(w - v) / LR for w, v in zip(reference.model, own, strict=True)]
             steps = [step + loss**q * d for step, d in zip(steps, moved, strict=True)]
             curvature += q * loss ** (q - 1) * sum(float((d**2).sum()) for d in moved) + loss**q / LR
         reference.model = [w - step / curvature for w, step in zip(reference.model, steps, strict=True)]
 
-    check(simulate(spec), reference)
+    assert_equal_models(simulate(spec), reference)
 
 
 def test_batch_statistics_are_averaged_by_samples() -> None:

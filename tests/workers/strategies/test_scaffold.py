@@ -10,14 +10,14 @@ import torch
 
 from tests.workers.engine.tiny import curve, distance
 from tests.workers.strategies.by_hand import tensors
-from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, check, spec_of
+from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, assert_equal_models, spec_of
 from workers.catalog import load_catalog
 from workers.engine import simulate
 from workers.engine.training.optimizer import StackedOptimizer
 from workers.engine.training.rule import ClientStore, LocalStep, LocalWork
 from workers.errors import SpecError
 from workers.spec import parse_run
-from workers.strategies._scaffold import Corrected, CorrectedAfterwards
+from workers.strategies._scaffold import GradientCorrection, StepCorrection
 
 Model = list[np.ndarray]
 RHO = 0.6
@@ -49,7 +49,7 @@ def work_of_one(optimizer: StackedOptimizer, *, at: float, server: float, own: f
     )
 
 
-def walked(rule: Corrected, gradients: list[float]) -> tuple[list[float], float]:
+def walk(rule: GradientCorrection, gradients: list[float]) -> tuple[list[float], float]:
     """From 10 with lr 0.1, momentum 0.5, c = 3 and c_i = 1: where each step leads, and the new c_i."""
     spec = parse_run(spec_of({"name": "scaffold"}, momentum=0.5) | {"seed": 0})
     chosen = spec.local.optimizer.model_copy(update={"lr": 0.1})
@@ -72,7 +72,7 @@ def walked(rule: Corrected, gradients: list[float]) -> tuple[list[float], float]
 
 def test_a_correction_in_the_gradient_is_carried_on_by_momentum() -> None:
     """Gradients 4 + 2 and 2 + 2: buffer 6, then 7. a_i = 1.5 + 1, so c_i = 1 - 3 + 1.3 / 0.25."""
-    seen, variate = walked(Corrected(2), [4.0, 2.0])
+    seen, variate = walk(GradientCorrection(2), [4.0, 2.0])
 
     assert seen == pytest.approx([9.4, 8.7], abs=1e-14)
     assert variate == pytest.approx(3.2, abs=1e-13)
@@ -80,7 +80,7 @@ def test_a_correction_in_the_gradient_is_carried_on_by_momentum() -> None:
 
 def test_a_correction_after_the_step_is_not() -> None:
     """Buffer 4, then 4; each step moves by 0.1 * (4 + 2). c_i = 1 - 3 + 1.2 / 0.2 is the mean of the buffers."""
-    seen, variate = walked(CorrectedAfterwards(2), [4.0, 2.0])
+    seen, variate = walk(StepCorrection(2), [4.0, 2.0])
 
     assert seen == pytest.approx([9.4, 8.8], abs=1e-14)
     assert variate == pytest.approx(4.0, abs=1e-13)
@@ -138,7 +138,7 @@ def test_scaffold_corrects_every_gradient(option: int) -> None:
         ),
     )
 
-    check(simulate(spec), reference)
+    assert_equal_models(simulate(spec), reference)
 
 
 @pytest.mark.parametrize(("form", "worth"), [("gradient", EFFECTIVE), ("step", STEPS)])
@@ -151,7 +151,7 @@ def test_scaffold_with_momentum_equals_plain_loops(form: str, worth: float) -> N
         lambda client, own, correction: undone(reference, own, correction, worth),
     )
 
-    check(simulate(spec), reference)
+    assert_equal_models(simulate(spec), reference)
 
 
 @pytest.mark.parametrize("form", ["gradient", "step"])

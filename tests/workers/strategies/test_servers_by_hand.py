@@ -18,18 +18,18 @@ def test_fedavg_weights_by_samples() -> None:
 
 def test_fedavg_every_three_averages_in_rounds_one_four_and_seven() -> None:
     server = Server({"name": "fedavg", "every": 3}, tensors(w=[0.0]))
-    sent, models, shown = [], [], []
+    sent, models, evaluated_models = [], [], []
 
     for number in range(1, 8):
         name = "arrays" if number in (1, 4, 7) else "observed"
         models.append(server.round({"samples": 1, name: {"w": [float(number)]}})["w"])
         sent.append("arrays" in server.requests[0].content)
         virtual = server.method.server.virtual  # type: ignore[attr-defined]
-        shown.append(None if virtual is None else virtual["w"].tolist())
+        evaluated_models.append(None if virtual is None else virtual["w"].tolist())
 
     assert models == [[1.0], [1.0], [1.0], [4.0], [4.0], [4.0], [7.0]]
     assert sent == [True, True, False, False, True, False, False]
-    assert shown == [None, [2.0], [3.0], None, [5.0], [6.0], None]
+    assert evaluated_models == [None, [2.0], [3.0], None, [5.0], [6.0], None]
     assert [server.method.cohort_round(number) for number in range(1, 9)] == [1, 2, 2, 2, 5, 5, 5, 8]
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.workers.engine.tiny import curve, distance, tiny
 from tests.workers.strategies.by_hand import Server, tensors
-from tests.workers.strategies.swap_by_loop import Model, loss_on_test_set, swapped_run
-from tests.workers.strategies.test_clients_by_loop import Reference, check, spec_of
+from tests.workers.strategies.swap_by_loop import Model, loss_on_test_set, run_with_swaps
+from tests.workers.strategies.test_clients_by_loop import Reference, assert_equal_models, spec_of
 from workers.engine import simulate
 from workers.streams import stream
 
@@ -46,9 +46,9 @@ def least_alike(models: list[Model], count: int) -> list[tuple[int, int]]:
     """Linear CKA of the weights of two models at a time."""
     free, pairs = set(range(len(models))), []
     for _ in range(count):
-        found = min((alike(models[i][0], models[j][0]), i, j) for i in free for j in free if i < j)
-        pairs.append(found[1:])
-        free -= set(found[1:])
+        least = min((alike(models[i][0], models[j][0]), i, j) for i in free for j in free if i < j)
+        pairs.append(least[1:])
+        free -= set(least[1:])
     return pairs
 
 
@@ -77,11 +77,11 @@ def test_it_equals_plain_loops(pairing: str) -> None:
     def pairs(number: int, models: list[Model], _: Model) -> list[tuple[int, int]]:
         return least_alike(models, 2) if pairing == "minimum" else greedily(number, models)
 
-    shown = swapped_run(reference, 9, 2, 3, pairs)
+    evaluated_models = run_with_swaps(reference, 9, 2, 3, pairs)
     result = simulate(spec)
 
-    check(result, reference)
-    expected = [loss_on_test_set(reference, model) for model in shown]
+    assert_equal_models(result, reference)
+    expected = [loss_on_test_set(reference, model) for model in evaluated_models]
     assert curve(result, "loss")[1:] == pytest.approx(expected, abs=1e-12)
 
 

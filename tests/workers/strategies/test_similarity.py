@@ -67,7 +67,7 @@ def models() -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
 def test_all_pairs_at_once_are_the_mean_over_layers_of_the_definition(measure: str) -> None:
     stacks, last = models()
 
-    found = similarities(stacks, last, measure).numpy()
+    similarity = similarities(stacks, last, measure).numpy()
 
     for i in range(MODELS):
         for j in range(i):
@@ -79,8 +79,8 @@ def test_all_pairs_at_once_are_the_mean_over_layers_of_the_definition(measure: s
                 )
                 for name in ("conv.weight", "fc.weight")
             ]
-            assert found[i, j] == pytest.approx(np.mean(layers), abs=1e-12)
-            assert found[j, i] == pytest.approx(found[i, j], abs=1e-15)
+            assert similarity[i, j] == pytest.approx(np.mean(layers), abs=1e-12)
+            assert similarity[j, i] == pytest.approx(similarity[i, j], abs=1e-15)
 
 
 def test_sum_of_absolute_differences_by_hand() -> None:
@@ -97,19 +97,19 @@ def test_linear_cka_by_hand() -> None:
     """
     x = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]])
 
-    found = similarities({"w": x}, {"w": x[0]}, "cka-linear")
+    similarity = similarities({"w": x}, {"w": x[0]}, "cka-linear")
 
-    assert found.tolist() == [pytest.approx([1.0, 0.7]), pytest.approx([0.7, 1.0])]
+    assert similarity.tolist() == [pytest.approx([1.0, 0.7]), pytest.approx([0.7, 1.0])]
 
 
 @pytest.mark.parametrize("measure", ["cca", "cka-linear", "cka-rbf", "dcka"])
 def test_a_model_is_most_like_itself(measure: str) -> None:
     stacks, last = models()
 
-    found = similarities(stacks, last, measure)
+    similarity = similarities(stacks, last, measure)
 
-    assert found.diagonal().tolist() == pytest.approx([1.0] * MODELS)
-    assert float(found.max()) < 1 + 1e-12
+    assert similarity.diagonal().tolist() == pytest.approx([1.0] * MODELS)
+    assert float(similarity.max()) < 1 + 1e-12
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -118,7 +118,7 @@ def test_one_diverged_model_leaves_the_others_comparable(measure: str) -> None:
     whole = similarities(stacks, last, measure)
     stacks["fc.weight"][2] = float("nan")
 
-    found = similarities(stacks, last, measure)
+    similarity = similarities(stacks, last, measure)
 
     others = [0, 1, 3, 4]
-    torch.testing.assert_close(found[others][:, others], whole[others][:, others])
+    torch.testing.assert_close(similarity[others][:, others], whole[others][:, others])

@@ -5,6 +5,6 @@ Whatever is wrong with one is told as a `PluginProblem` and keeps nothing else o
 
 from workers.catalog.plugins.checks import PluginProblem
 from workers.catalog.plugins.loading import plugin_components
-from workers.catalog.plugins.watch import failing
+from workers.catalog.plugins.watch import dataset_failures
 
-__all__ = ["PluginProblem", "failing", "plugin_components"]
+__all__ = ["PluginProblem", "dataset_failures", "plugin_components"]

@@ -24,7 +24,7 @@ from workers.catalog.component import (
     Partition,
     Strategy,
 )
-from workers.catalog.declaration import made
+from workers.catalog.discovery import make_component
 from workers.catalog.plugins.guard import HeavyImportError
 
 BASES: dict[Kind, type[Component]] = {
@@ -34,48 +34,50 @@ BASES: dict[Kind, type[Component]] = {
     "strategy": Strategy,
     "optimizer": Optimizer,
 }
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_-]*")
 PROBED_SHAPE, PROBED_CLASSES = (1, 28, 28), 10
 
 
-def checked(declared: type[Component], promised: Kind | None) -> Component:
+def make_checked_component(component_class: type[Component], expected: Kind | None) -> Component:
     """The component, with all that pages ask of every component asked once; raises whatever is wrong with it."""
-    check_kind(declared, promised)
-    check_texts(declared)
-    check_parameters(declared)
-    component = made(declared)
+    check_kind(component_class, expected)
+    check_texts(component_class)
+    check_parameters(component_class)
+    component = make_component(component_class)
     check_defaults(component)
     if probe := PROBES.get(component.kind):
         probe(component)
     return component
 
 
-def check_kind(declared: type[Component], promised: Kind | None) -> None:
-    kind = getattr(declared, "kind", None)
-    if kind not in BASES or not issubclass(declared, BASES[kind]):
+def check_kind(component_class: type[Component], expected: Kind | None) -> None:
+    kind = getattr(component_class, "kind", None)
+    if kind not in BASES or not issubclass(component_class, BASES[kind]):
         bases = ", ".join(base.__name__ for base in BASES.values())
-        raise PluginFaultError(f"{declared.__name__} is of no kind: derive it from one of {bases}.")
-    if promised not in (None, kind):
-        raise PluginFaultError(f"{declared.__name__} is a {kind}, but lies in a folder for each {promised}: move it.")
+        raise PluginFaultError(f"{component_class.__name__} is of no kind: derive it from one of {bases}.")
+    if expected not in (None, kind):
+        raise PluginFaultError(
+            f"{component_class.__name__} is a {kind}, but lies in a folder for each {expected}: move it."
+        )
 
 
-def check_texts(declared: type[Component]) -> None:
+def check_texts(component_class: type[Component]) -> None:
     for field in ("name", "label"):
-        value = getattr(declared, field, None)
+        value = getattr(component_class, field, None)
         if not isinstance(value, str) or not value.strip():
-            raise PluginFaultError(f'{declared.__name__} has no {field}: give it one, such as {field} = "...".')
-    if not NAME.fullmatch(declared.name):
-        raise PluginFaultError(f"The name {declared.name!r} may have small letters, digits, - and _ only.")
-    if not isinstance(declared.paper, str):
-        raise PluginFaultError(f"The paper of {declared.__name__} must be a text.")
-    if type(declared.version) is not int or declared.version < 1:
-        raise PluginFaultError(f"The version of {declared.__name__} must be a whole number from 1.")
+            raise PluginFaultError(f'{component_class.__name__} has no {field}: give it one, such as {field} = "...".')
+    if not NAME_PATTERN.fullmatch(component_class.name):
+        raise PluginFaultError(f"The name {component_class.name!r} may have small letters, digits, - and _ only.")
+    if not isinstance(component_class.paper, str):
+        raise PluginFaultError(f"The paper of {component_class.__name__} must be a text.")
+    if type(component_class.version) is not int or component_class.version < 1:
+        raise PluginFaultError(f"The version of {component_class.__name__} must be a whole number from 1.")
 
 
-def check_parameters(declared: type[Component]) -> None:
-    base = DatasetParameters if issubclass(declared, Dataset) else Parameters
-    if not inspect.isclass(declared.Params) or not issubclass(declared.Params, base):
-        raise PluginFaultError(f"Params of {declared.__name__} must be a class derived from {base.__name__}.")
+def check_parameters(component_class: type[Component]) -> None:
+    base = DatasetParameters if issubclass(component_class, Dataset) else Parameters
+    if not inspect.isclass(component_class.Params) or not issubclass(component_class.Params, base):
+        raise PluginFaultError(f"Params of {component_class.__name__} must be a class derived from {base.__name__}.")
 
 
 def check_defaults(component: Component) -> None:
@@ -123,7 +125,7 @@ class PluginFaultError(Exception):
     """A component that cannot be taken as it is declared; the text says what to change."""
 
 
-def told(error: BaseException) -> str:
+def describe_fault(error: BaseException) -> str:
     """One line: what was raised, and in which line of which file."""
     if isinstance(error, PluginFaultError):
         return str(error)
@@ -131,19 +133,19 @@ def told(error: BaseException) -> str:
         return f"It is no valid Python: {error.msg}, line {error.lineno} of {Path(error.filename or '').name}."
     if isinstance(error, HeavyImportError):
         return (
-            f"It imports {error.name} at module level{place_of(error)}, which the web server must not load: "
+            f"It imports {error.name} at module level{fault_location(error)}, which the web server must not load: "
             "import it inside build(), or in a private file that build() imports."
         )
     words = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0].rstrip(".")
-    return f"{words}{place_of(error)}."
+    return f"{words}{fault_location(error)}."
 
 
-def place_of(error: BaseException) -> str:
+def fault_location(error: BaseException) -> str:
     """Of the last line of the plugin's own: Python's import machinery and this package lie around it."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_foreign(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_plugin_file(frame.filename)]
     return f", line {frames[-1].lineno} of {Path(frames[-1].filename).name}" if frames else ""
 
 
-def is_foreign(filename: str) -> bool:
+def is_plugin_file(filename: str) -> bool:
     ours = Path(__file__).resolve().parents[2]
     return not filename.startswith("<") and not Path(filename).is_relative_to(ours) and "/importlib/" not in filename

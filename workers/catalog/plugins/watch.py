@@ -1,7 +1,7 @@
 """A lab's own data set that was sound when it was read may fail later: its file went, its server is away.
 
 Pages ask all data sets at once, so none may break them: what was known before is answered instead, the set counts as
-not available with the reason, and the problem is told until the same question is answered again.
+not available with the reason, and the problem is told until the same method answers again.
 """
 
 from __future__ import annotations
@@ -9,79 +9,79 @@ from __future__ import annotations
 from typing import Any
 
 from workers.catalog.component import Dataset
-from workers.catalog.plugins.checks import PluginProblem, told
+from workers.catalog.plugins.checks import PluginProblem, describe_fault
 from workers.errors import TributaryError
 
-failing: dict[tuple[str, str], PluginProblem] = {}
-"""By data set and question."""
+dataset_failures: dict[tuple[str, str], PluginProblem] = {}
+"""By data set and method."""
 
 
 class PluginDataError(TributaryError):
     """A lab's own data set cannot be loaded."""
 
 
-class Question:
+class WatchedMethod:
     """A method of a data set, with its last answer in place of a failure."""
 
     def __init__(self, dataset: Dataset, name: str) -> None:
         self.dataset, self.name = dataset, name
-        self.ask = getattr(dataset, name)
-        self.last: Any = None
+        self.method = getattr(dataset, name)
+        self.last_answer: Any = None
 
     def __call__(self, *params: Any) -> Any:
         key = (self.dataset.name, self.name)
         try:
-            answer = self.ask(*params)
+            answer = self.method(*params)
         except (Exception, SystemExit) as error:
-            problem = PluginProblem(self.dataset.origin, f"{self.name}() failed. {told(error)}")
-            failing[key] = problem
-            return self.instead(problem, error)
-        failing.pop(key, None)
-        return self.answered(answer)
+            problem = PluginProblem(self.dataset.origin, f"{self.name}() failed. {describe_fault(error)}")
+            dataset_failures[key] = problem
+            return self.on_failure(problem, error)
+        dataset_failures.pop(key, None)
+        return self.on_answer(answer)
 
-    def instead(self, problem: PluginProblem, error: BaseException) -> Any:
-        return self.last
+    def on_failure(self, problem: PluginProblem, error: BaseException) -> Any:
+        return self.last_answer
 
-    def answered(self, answer: Any) -> Any:
-        self.last = answer
+    def on_answer(self, answer: Any) -> Any:
+        self.last_answer = answer
         return answer
 
 
-class Availability(Question):
-    """None while every question is answered; a load that failed may be tried again."""
+class WatchedAvailability(WatchedMethod):
+    """None while every method answers; a load that failed may be tried again."""
 
-    def instead(self, problem: PluginProblem, error: BaseException) -> str:
+    def on_failure(self, problem: PluginProblem, error: BaseException) -> str:
         return f"Mend it first. {problem}"
 
-    def answered(self, answer: Any) -> Any:
-        known = failing.copy().items()
-        found = [problem for (name, asked), problem in known if name == self.dataset.name and asked != "load"]
-        return answer or (f"Mend it first. {found[0]}" if found else None)
+    def on_answer(self, answer: Any) -> Any:
+        failures = dataset_failures.copy().items()
+        problems = [problem for (name, method), problem in failures if name == self.dataset.name and method != "load"]
+        return answer or (f"Mend it first. {problems[0]}" if problems else None)
 
 
-class Loading(Question):
+class WatchedLoad(WatchedMethod):
     """Data are too large to be remembered."""
 
-    def instead(self, problem: PluginProblem, error: BaseException) -> Any:
+    def on_failure(self, problem: PluginProblem, error: BaseException) -> Any:
         raise PluginDataError(str(problem)) from error
 
-    def answered(self, answer: Any) -> Any:
+    def on_answer(self, answer: Any) -> Any:
         return answer
 
 
-QUESTIONS: dict[str, type[Question]] = {
-    "editions": Question,
-    "facts": Question,
-    "checksum": Question,
-    "loads_at_once": Question,
-    "available": Availability,
-    "load": Loading,
+WATCHED_METHODS: dict[str, type[WatchedMethod]] = {
+    "editions": WatchedMethod,
+    "facts": WatchedMethod,
+    "checksum": WatchedMethod,
+    "loads_at_once": WatchedMethod,
+    "available": WatchedAvailability,
+    "load": WatchedLoad,
 }
 
 
-def watch(dataset: Dataset) -> Dataset:
+def watch_dataset(dataset: Dataset) -> Dataset:
     """The data set, its methods watched from now on. What it answers now is remembered."""
-    for name, kind in QUESTIONS.items():
+    for name, kind in WATCHED_METHODS.items():
         setattr(dataset, name, kind(dataset, name))
     for params in dataset.editions():
         dataset.facts(params)

@@ -19,7 +19,7 @@ HEAVY = 5_000_000
 """Multiplications in one step of a stack of linear layers that are worth a second thread."""
 MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
 LARGEST_THRESHOLD = 32 * 2**20
-KEPT_BYTES = 256 * 2**20
+RETAINED_BYTES = 256 * 2**20
 
 
 @cache
@@ -29,16 +29,16 @@ def keep_freed_memory() -> None:
         libc = ctypes.CDLL(None)
         if hasattr(libc, "mallopt"):
             libc.mallopt(MMAP_THRESHOLD, LARGEST_THRESHOLD)
-            libc.mallopt(TRIM_THRESHOLD, KEPT_BYTES)
+            libc.mallopt(TRIM_THRESHOLD, RETAINED_BYTES)
 
 
-def most_clients(trainer: Trainer) -> int:
+def largest_stack(trainer: Trainer) -> int:
     """Clients in one stack. Depends on the spec only, so that a run repeats to the bit."""
     x, module = trainer.samples.x, trainer.network.module
     values = sum(param.numel() for param in module.parameters())
     params = STACK_BYTES // (values * x.element_size() * (4 + 2 * len(trainer.optimizer.slots)))
     budget = CPU_ACTIVATION_BYTES if x.device.type == "cpu" else GPU_ACTIVATION_BYTES
-    per_client = 2 * activations(trainer) * trainer.spec.local.batch_size * x.element_size()
+    per_client = 2 * count_activations(trainer) * trainer.spec.local.batch_size * x.element_size()
     return max(1, min(params, budget // max(1, per_client)) if is_convolutional(module) else params)
 
 
@@ -53,9 +53,9 @@ def is_convolutional(module: nn.Module) -> bool:
     return any(isinstance(each, nn.Conv1d | nn.Conv2d | nn.Conv3d) for each in module.modules())
 
 
-def activations(trainer: Trainer) -> int:
+def count_activations(trainer: Trainer) -> int:
     """Values that one sample leaves behind in a forward pass."""
-    module, total = trainer.network.twin().module.eval(), 0
+    module, total = trainer.network.copy().module.eval(), 0
 
     def count(_: nn.Module, __: object, output: torch.Tensor) -> None:
         nonlocal total

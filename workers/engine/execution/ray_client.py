@@ -1,4 +1,4 @@
-"""The Flower ClientApp behind `engine: ray`: trains the client that a message names, as the sequential path would.
+"""The Flower ClientApp behind `engine: ray`: trains the client that a message names, as the sequential executor would.
 
 It keeps nothing between messages but the prepared data, so any node on any machine can play any client: what a client
 remembers comes with the request and goes back with the reply.
@@ -17,12 +17,12 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordD
 from flwr.clientapp import ClientApp
 
 from workers.engine.messages.arrays import Tensors, tensors_of
-from workers.engine.setup import Setup, device_named, make_setup
+from workers.engine.setup import Setup, device_from_name, make_setup
 from workers.engine.training.network import single_gradients
 from workers.engine.training.trainer import Assignment, Outcome
 from workers.spec import parse_run
 
-MODEL, KEPT, FACTS = "model", "kept", "facts"
+MODEL, CLIENT_STATE, FACTS = "model", "kept", "facts"
 RECEIVED, EXTRA = "received/", "extra/"
 
 app = ClientApp()
@@ -30,27 +30,27 @@ app = ClientApp()
 
 @app.train()
 def train(message: Message, context: Context) -> Message:
-    return Message(trained(message.content), reply_to=message)
+    return Message(train_client(message.content), reply_to=message)
 
 
-def trained(content: RecordDict) -> RecordDict:
-    facts = facts_of(content)
-    setup = prepared(facts["spec"], facts["device"], facts["threads"])
+def train_client(content: RecordDict) -> RecordDict:
+    facts = read_facts(content)
+    setup = cached_setup(facts["spec"], facts["device"], facts["threads"])
     client, store = facts["client"], setup.trainer.store
-    store.kept = {client: tensors_of(content.array_records[KEPT], setup.device)}
-    outcome = setup.trainer.train(assignment(content, facts, setup))
-    return reply(outcome, store.kept.get(client, {}))
+    store.kept = {client: tensors_of(content.array_records[CLIENT_STATE], setup.device)}
+    outcome = setup.trainer.train(read_assignment(content, facts, setup))
+    return reply_records(outcome, store.kept.get(client, {}))
 
 
 @lru_cache(maxsize=1)
-def prepared(spec: str, device: str, threads: int) -> Setup:
+def cached_setup(spec: str, device: str, threads: int) -> Setup:
     """Data and model are made once in a process, for as long as it serves the same run."""
     torch.set_num_threads(threads)
-    setup = make_setup(parse_run(json.loads(spec)), device_named(device))
+    setup = make_setup(parse_run(json.loads(spec)), device_from_name(device))
     return replace(setup, trainer=replace(setup.trainer, gradients=single_gradients))
 
 
-def assignment(content: RecordDict, facts: dict[str, Any], setup: Setup) -> Assignment:
+def read_assignment(content: RecordDict, facts: dict[str, Any], setup: Setup) -> Assignment:
     return Assignment(
         round=facts["round"],
         clients=[replace(setup.participation.clients[facts["client"]], task=facts["task"])],
@@ -66,9 +66,9 @@ def assignment(content: RecordDict, facts: dict[str, Any], setup: Setup) -> Assi
     )
 
 
-def reply(outcome: Outcome, kept: Tensors) -> RecordDict:
-    records: dict[str, Any] = {MODEL: sendable(outcome.model), KEPT: sendable(kept)}
-    records |= {f"{EXTRA}{name}": sendable(tensors) for name, tensors in outcome.contribution.arrays.items()}
+def reply_records(outcome: Outcome, client_state: Tensors) -> RecordDict:
+    records: dict[str, Any] = {MODEL: pack_tensors(outcome.model), CLIENT_STATE: pack_tensors(client_state)}
+    records |= {f"{EXTRA}{name}": pack_tensors(tensors) for name, tensors in outcome.contribution.arrays.items()}
     facts = {
         "samples": outcome.samples[0],
         "steps": outcome.steps[0],
@@ -76,21 +76,21 @@ def reply(outcome: Outcome, kept: Tensors) -> RecordDict:
         "rule": {name: values[0] for name, values in outcome.contribution.metrics.items()},
         "reply_name": outcome.reply_name,
     }
-    return RecordDict({**records, FACTS: written(facts)})
+    return RecordDict({**records, FACTS: pack_facts(facts)})
 
 
-def written(facts: dict[str, Any]) -> ConfigRecord:
+def pack_facts(facts: dict[str, Any]) -> ConfigRecord:
     return ConfigRecord({"json": json.dumps(facts)})
 
 
-def facts_of(content: RecordDict) -> dict[str, Any]:
+def read_facts(content: RecordDict) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(str(content.config_records[FACTS]["json"]))
     return facts
 
 
-def sendable(tensors: Tensors) -> ArrayRecord:
-    return packed({name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()})
+def pack_tensors(tensors: Tensors) -> ArrayRecord:
+    return pack_arrays({name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()})
 
 
-def packed(arrays: dict[str, np.ndarray]) -> ArrayRecord:
+def pack_arrays(arrays: dict[str, np.ndarray]) -> ArrayRecord:
     return ArrayRecord({name: Array(np.asarray(array, order="C")) for name, array in arrays.items()})

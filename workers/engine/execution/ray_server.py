@@ -2,8 +2,8 @@
 
     python -m workers.engine.execution.ray_server FD     FD: the child's end of a socket pair
 
-The first message on the socket is the `Start`, then each `Exchange` is answered with a list of replies. When the
-socket closes, because the run ended or the parent died, everything started here ends too.
+The first message on the socket is the `StartRequest`, then each `RoundRequest` is answered with a list of replies.
+When the socket closes, because the run ended or the parent died, everything started here ends too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,42 @@ from typing import Any
 import numpy as np
 
 PULL_SECONDS = 0.01
-Arrays = dict[str, np.ndarray]
+READY = "ready"
+NamedArrays = dict[str, np.ndarray]
+
+
+class Channel:
+    """One end of the socket between a run and its Ray runtime.
+
+    `EOFError` says that the other process has gone, however the socket tells it: at the end of what it wrote, in the
+    middle of a message, or while one is written to it.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.connection = Connection(descriptor)
+
+    def send(self, message: Any) -> None:
+        try:
+            self.connection.send(message)
+        except OSError as error:
+            raise EOFError(str(error)) from error
+
+    def receive(self) -> Any:
+        try:
+            return self.connection.recv()
+        except OSError as error:
+            raise EOFError(str(error)) from error
+
+    def poll(self, seconds: float) -> bool:
+        """Whether there is a message, or the other process has gone."""
+        return self.connection.poll(seconds)
+
+    def close(self) -> None:
+        self.connection.close()
 
 
 @dataclass(frozen=True)
-class Start:
+class StartRequest:
     spec: str
     device: str
     nodes: int
@@ -35,41 +66,41 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Errand:
-    """What is one client's own in an exchange."""
+class ClientRequest:
+    """What is one client's own in a round."""
 
-    client: int
+    index: int
     part: float | None
-    kept: Arrays
+    state: NamedArrays
     task: str | None = None
 
 
 @dataclass(frozen=True)
-class Exchange:
+class RoundRequest:
     round: int
-    model: Arrays
+    model: NamedArrays
     was_sent: bool
-    received: dict[str, Arrays]
+    received: dict[str, NamedArrays]
     config: dict[str, Any]
-    errands: list[Errand]
-    models: dict[str | None, Arrays] = field(default_factory=dict)
+    clients: list[ClientRequest]
+    models: dict[str | None, NamedArrays] = field(default_factory=dict)
     """By task, where clients have several or different ones; in place of `model`."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class ClientReply:
     """A client's reply as plain data, or why there is none."""
 
     error: str | None = None
-    model: Arrays = field(default_factory=dict)
-    kept: Arrays = field(default_factory=dict)
-    extra: dict[str, Arrays] = field(default_factory=dict)
+    model: NamedArrays = field(default_factory=dict)
+    state: NamedArrays = field(default_factory=dict)
+    extra: dict[str, NamedArrays] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
 
 
 def main(descriptor: int) -> None:
-    parent = Connection(descriptor)
-    start: Start = parent.recv()
+    parent = Channel(descriptor)
+    start: StartRequest = parent.receive()
     from flwr.app import Context
     from flwr.serverapp import Grid, ServerApp
     from flwr.simulation import run_simulation
@@ -83,13 +114,13 @@ def main(descriptor: int) -> None:
     def relay(grid: Grid, context: Context) -> None:
         try:
             serve(parent, grid, start)
-        except (EOFError, ConnectionError):
-            end_now()
+        except EOFError:
+            exit_now()
 
-    run_simulation(server, app, start.nodes, backend_config=backend(start))
+    run_simulation(server, app, start.nodes, backend_config=backend_config(start))
 
 
-def backend(start: Start) -> Any:
+def backend_config(start: StartRequest) -> Any:
     arguments: dict[str, Any] = {"include_dashboard": False}
     if start.cpus is not None:
         arguments |= {"num_cpus": start.cpus, "_temp_dir": start.folder}
@@ -97,7 +128,7 @@ def backend(start: Start) -> Any:
     return {"init_args": arguments, "client_resources": resources}
 
 
-def end_now() -> None:
+def exit_now() -> None:
     """Flower's own way out waits for clients that nobody waits for any more."""
     import ray
 
@@ -105,67 +136,69 @@ def end_now() -> None:
     os._exit(0)
 
 
-def serve(parent: Connection, grid: Any, start: Start) -> None:
+def serve(parent: Channel, grid: Any, start: StartRequest) -> None:
     while len(nodes := sorted(grid.get_node_ids())) < start.nodes:
         time.sleep(PULL_SECONDS)
-    parent.send("ready")
+    parent.send(READY)
     while True:
-        parent.send(exchanged(parent, grid, nodes, start, parent.recv()))
+        parent.send(run_round(parent, grid, nodes, start, parent.receive()))
 
 
-def exchanged(parent: Connection, grid: Any, nodes: list[int], start: Start, exchange: Exchange) -> list[Answer]:
-    """Answers in the order of the errands. A word from the parent while it waits means that it has gone."""
-    sent = list(grid.push_messages(messages(nodes, start, exchange)))
-    found: dict[str, Any] = {}
-    while len(found) < len(sent):
-        for reply in grid.pull_messages([each for each in sent if each not in found]):
-            found[reply.metadata.reply_to_message_id] = reply
+def run_round(
+    parent: Channel, grid: Any, nodes: list[int], start: StartRequest, request: RoundRequest
+) -> list[ClientReply]:
+    """Replies in the order of the request's clients. A word from the parent while it waits means that it has gone."""
+    message_ids = list(grid.push_messages(train_messages(nodes, start, request)))
+    replies: dict[str, Any] = {}
+    while len(replies) < len(message_ids):
+        for reply in grid.pull_messages([each for each in message_ids if each not in replies]):
+            replies[reply.metadata.reply_to_message_id] = reply
         if parent.poll(PULL_SECONDS):
             raise EOFError
-    return [answer(found[each]) for each in sent]
+    return [client_reply(replies[each]) for each in message_ids]
 
 
-def messages(nodes: list[int], start: Start, exchange: Exchange) -> list[Any]:
+def train_messages(nodes: list[int], start: StartRequest, request: RoundRequest) -> list[Any]:
     from flwr.app import Message, MessageType, RecordDict
 
-    from workers.engine.execution.ray_client import FACTS, KEPT, MODEL, RECEIVED, packed, written
+    from workers.engine.execution.ray_client import CLIENT_STATE, FACTS, MODEL, RECEIVED, pack_arrays, pack_facts
 
-    models = {task: packed(arrays) for task, arrays in (exchange.models or {None: exchange.model}).items()}
-    received = {f"{RECEIVED}{name}": packed(arrays) for name, arrays in exchange.received.items()}
+    models = {task: pack_arrays(arrays) for task, arrays in (request.models or {None: request.model}).items()}
+    received = {f"{RECEIVED}{name}": pack_arrays(arrays) for name, arrays in request.received.items()}
 
-    def message(node: int, errand: Errand) -> Message:
-        facts = written(facts_for(start, exchange, errand))
-        own: dict[str, Any] = {MODEL: models[errand.task], KEPT: packed(errand.kept), FACTS: facts}
+    def message(node: int, client: ClientRequest) -> Message:
+        facts = pack_facts(request_facts(start, request, client))
+        own: dict[str, Any] = {MODEL: models[client.task], CLIENT_STATE: pack_arrays(client.state), FACTS: facts}
         return Message(RecordDict({**received, **own}), node, MessageType.TRAIN)
 
-    return [message(nodes[at % len(nodes)], errand) for at, errand in enumerate(exchange.errands)]
+    return [message(nodes[at % len(nodes)], client) for at, client in enumerate(request.clients)]
 
 
-def facts_for(start: Start, exchange: Exchange, errand: Errand) -> dict[str, Any]:
+def request_facts(start: StartRequest, request: RoundRequest, client: ClientRequest) -> dict[str, Any]:
     return {
         "spec": start.spec,
         "device": start.device,
         "threads": max(1, int(start.client_cpus)),
-        "round": exchange.round,
-        "was_sent": exchange.was_sent,
-        "config": exchange.config,
-        "client": errand.client,
-        "task": errand.task,
-        "part": errand.part,
+        "round": request.round,
+        "was_sent": request.was_sent,
+        "config": request.config,
+        "client": client.index,
+        "task": client.task,
+        "part": client.part,
     }
 
 
-def answer(reply: Any) -> Answer:
-    from workers.engine.execution.ray_client import EXTRA, KEPT, MODEL, facts_of
+def client_reply(reply: Any) -> ClientReply:
+    from workers.engine.execution.ray_client import CLIENT_STATE, EXTRA, MODEL, read_facts
 
     if reply.has_error():
-        return Answer(error=reply.error.reason)
+        return ClientReply(error=reply.error.reason)
     records = {
         name: {key: array.numpy() for key, array in record.items()}
         for name, record in reply.content.array_records.items()
     }
     extra = {name.removeprefix(EXTRA): arrays for name, arrays in records.items() if name.startswith(EXTRA)}
-    return Answer(model=records[MODEL], kept=records[KEPT], extra=extra, facts=facts_of(reply.content))
+    return ClientReply(model=records[MODEL], state=records[CLIENT_STATE], extra=extra, facts=read_facts(reply.content))
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def weighted_mean(records: Sequence[ArrayRecord], weights: Sequence[float], name
 
 
 def weighted_sum(arrays: Sequence[Array], weights: Sequence[float]) -> torch.Tensor:
-    stacks = by_stack(arrays, weights)
+    stacks = group_by_stack(arrays, weights)
     total = torch.zeros_like(stacks[0][0][0])
     for stack, factors in stacks:
         if len(stack) == 1:
@@ -116,7 +116,7 @@ def weighted_sum(arrays: Sequence[Array], weights: Sequence[float]) -> torch.Ten
     return total
 
 
-def by_stack(arrays: Sequence[Array], weights: Sequence[float]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def group_by_stack(arrays: Sequence[Array], weights: Sequence[float]) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Each stack with a weight per row; a row that nobody sent weighs nothing but must not spread its NaN."""
     stacks: dict[int, tuple[torch.Tensor, list[int], list[float]]] = {}
     for array, weight in zip(arrays, weights, strict=True):
@@ -127,9 +127,9 @@ def by_stack(arrays: Sequence[Array], weights: Sequence[float]) -> list[tuple[to
         _, rows, factors = stacks.setdefault(id(stack), (stack, [], []))
         rows.append(row)
         factors.append(weight)
-    return [whole_or_chosen(*found) for found in stacks.values()]
+    return [rows_and_weights(*group) for group in stacks.values()]
 
 
-def whole_or_chosen(stack: torch.Tensor, rows: list[int], factors: list[float]) -> tuple[torch.Tensor, torch.Tensor]:
-    chosen = stack if rows == list(range(len(stack))) else stack[rows]
-    return chosen, torch.tensor(factors, dtype=stack.dtype, device=stack.device)
+def rows_and_weights(stack: torch.Tensor, rows: list[int], factors: list[float]) -> tuple[torch.Tensor, torch.Tensor]:
+    values = stack if rows == list(range(len(stack))) else stack[rows]
+    return values, torch.tensor(factors, dtype=stack.dtype, device=stack.device)

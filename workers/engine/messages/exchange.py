@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from flwr.app import ArrayRecord, ConfigRecord, Error, MetricRecord, RecordDict
 
-from workers.engine.data.participation import Participation
 from workers.engine.messages.arrays import Tensors, record_of, tensors_of
 from workers.engine.messages.message_keys import (
     ARRAYS,
@@ -21,6 +20,7 @@ from workers.engine.messages.message_keys import (
     task_of,
     task_record,
 )
+from workers.engine.server.participation import Participation
 from workers.engine.training.trainer import Assignment, Outcome
 from workers.errors import TributaryError
 
@@ -43,7 +43,7 @@ def assignment_of(
         model == ARRAYS,
         received,
         config_of(content),
-        participation.parts(number),
+        participation.straggler_parts(number),
     )
 
 
@@ -65,7 +65,7 @@ def assignment_of_tasks(
         for task in tasks_in(content)
     ]
     config = config_of(next(iter(contents.values())))
-    return Assignment(number, rows, {}, config=config, parts=participation.parts(number), models=models)
+    return Assignment(number, rows, {}, config=config, parts=participation.straggler_parts(number), models=models)
 
 
 def config_of(content: RecordDict) -> dict[str, Any]:
@@ -73,16 +73,16 @@ def config_of(content: RecordDict) -> dict[str, Any]:
     return {name: value for record in records for name, value in record.items()}
 
 
-def contents_of(outcomes: Sequence[Outcome]) -> dict[int, RecordDict]:
+def reply_contents(outcomes: Sequence[Outcome]) -> dict[int, RecordDict]:
     """One reply per client: rows of the stacks, not copies. What a client did for several tasks is one reply too."""
     rows: dict[int, list[tuple[Outcome, int]]] = {}
     for outcome in outcomes:
         for row, client in enumerate(outcome.clients):
             rows.setdefault(client, []).append((outcome, row))
-    return {client: content_of(own) for client, own in rows.items()}
+    return {client: reply_content(own) for client, own in rows.items()}
 
 
-def content_of(rows: Sequence[tuple[Outcome, int]]) -> RecordDict:
+def reply_content(rows: Sequence[tuple[Outcome, int]]) -> RecordDict:
     """The loss is the mean over the client's tasks, its steps are added up."""
     records: dict[str, ArrayRecord] = {}
     metrics: dict[str, Any] = {
@@ -99,5 +99,5 @@ def content_of(rows: Sequence[tuple[Outcome, int]]) -> RecordDict:
     return RecordDict({**records, METRICS: MetricRecord(metrics)})
 
 
-def dropped_out() -> Error:
+def dropped_out_error() -> Error:
     return Error(UNAVAILABLE, DROPPED_OUT)

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from flwr.app import Message
 from flwr.supercore.task_identity import TaskIdentity
 
-WRITTEN_FOR = "1.41.0"
+FLOWER_VERSION = "1.41.0"
 SERVER_NODE = 1
 LOGGER = "flwr"
 
 _numbers = itertools.count(1)
 
 
-def enter_process() -> None:
+def enable_messages() -> None:
     """Lets this process create messages. Inside Flower's runtime (Ray) the identity that is there stays."""
     if TaskIdentity._task_id is None:
         TaskIdentity.task_id = 0
@@ -31,7 +31,7 @@ def enter_process() -> None:
         TaskIdentity.node_id = SERVER_NODE
 
 
-def number(messages: Iterable[Message]) -> list[Message]:
+def number_messages(messages: Iterable[Message]) -> list[Message]:
     """Requests with an id each, so that replies can refer to them."""
     numbered = list(messages)
     for message in numbered:
@@ -41,7 +41,7 @@ def number(messages: Iterable[Message]) -> list[Message]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet_flower() -> Iterator[None]:
     """Flower logs several lines a round; formatting them costs more than a small round."""
     logger = logging.getLogger(LOGGER)
     before = logger.level

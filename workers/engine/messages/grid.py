@@ -13,20 +13,20 @@ import torch
 from flwr.app import ArrayRecord, Error, Message, MessageType, MetricRecord, RecordDict
 from flwr.serverapp import Grid
 
-from workers.engine.data.participation import Participation
-from workers.engine.execution.executors import Path
+from workers.engine.execution.executors import Executor, ExecutorError
 from workers.engine.messages.arrays import Tensors, tensors_of
 from workers.engine.messages.exchange import (
     RAISED,
     UNAVAILABLE,
     assignment_of,
     assignment_of_tasks,
-    contents_of,
-    dropped_out,
+    dropped_out_error,
+    reply_contents,
     tasks_in,
 )
-from workers.engine.messages.flower import enter_process, number
+from workers.engine.messages.flower import enable_messages, number_messages
 from workers.engine.messages.message_keys import ARRAYS, METRICS
+from workers.engine.server.participation import Participation
 from workers.engine.training.trainer import Assignment
 from workers.errors import StopRequested
 
@@ -42,15 +42,15 @@ class CohortGrid(Grid):
     def __init__(
         self,
         participation: Participation,
-        path: Path,
+        executor: Executor,
         device: torch.device,
         evaluate: ClientEvaluation,
     ) -> None:
-        enter_process()
-        self.participation, self.path, self.device, self.evaluate = participation, path, device, evaluate
+        enable_messages()
+        self.participation, self.executor, self.device, self.evaluate = participation, executor, device, evaluate
         self.round = 1
         self.errors: list[Exception] = []
-        self.waiting: dict[str, Message] = {}
+        self.unread_replies: dict[str, Message] = {}
 
     def set_run(self, run: Any) -> None:
         """Flower's interface; there is one run in this process."""
@@ -72,17 +72,17 @@ class CohortGrid(Grid):
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         replies = self.send_and_receive(messages)
-        self.waiting.update({reply.metadata.reply_to_message_id: reply for reply in replies})
+        self.unread_replies.update({reply.metadata.reply_to_message_id: reply for reply in replies})
         return [reply.metadata.reply_to_message_id for reply in replies]
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        return [self.waiting.pop(each) for each in message_ids if each in self.waiting]
+        return [self.unread_replies.pop(each) for each in message_ids if each in self.unread_replies]
 
     def send_and_receive(self, messages: Iterable[Message], *, timeout: float | None = None) -> list[Message]:
-        requests = sorted(number(messages), key=lambda message: message.metadata.dst_node_id)
+        requests = sorted(number_messages(messages), key=lambda message: message.metadata.dst_node_id)
         self.errors = []
         answers: dict[int, RecordDict | Error] = {}
-        for group in shared_contents(requests):
+        for group in group_by_content(requests):
             answers.update(self.answer(group))
         if any(request.metadata.message_type == MessageType.TRAIN for request in requests):
             self.round += 1
@@ -94,37 +94,37 @@ class CohortGrid(Grid):
         clients = [client_of(request) for request in requests]
         try:
             if kind == MessageType.TRAIN:
-                return self.trained({client_of(request): request.content for request in requests})
+                return self.train_clients({client_of(request): request.content for request in requests})
             if kind == MessageType.EVALUATE:
-                return self.evaluated(requests[0].content, clients)
-        except (StopRequested, KeyboardInterrupt):
+                return self.evaluate_clients(requests[0].content, clients)
+        except (StopRequested, ExecutorError, KeyboardInterrupt):
             raise
         except Exception as error:  # whatever a rule or a model raises becomes the clients' answer
             self.errors.append(error)
             return dict.fromkeys(clients, Error(RAISED, "".join(traceback.format_exception(error))))
         return dict.fromkeys(clients, Error(RAISED, f"Clients here do not answer messages of type {kind}."))
 
-    def trained(self, contents: dict[int, RecordDict]) -> dict[int, RecordDict | Error]:
-        failing = self.participation.failing(self.round, list(contents))
-        answers: dict[int, RecordDict | Error] = {client: dropped_out() for client in failing}
-        able = {client: content for client, content in contents.items() if client not in failing}
-        if able:
-            answers.update(contents_of(self.path.train(self.assignment(able))))
+    def train_clients(self, contents: dict[int, RecordDict]) -> dict[int, RecordDict | Error]:
+        failing = self.participation.failing_clients(self.round, list(contents))
+        answers: dict[int, RecordDict | Error] = {client: dropped_out_error() for client in failing}
+        working = {client: content for client, content in contents.items() if client not in failing}
+        if working:
+            answers.update(reply_contents(self.executor.train(self.make_assignment(working))))
         return answers
 
-    def assignment(self, contents: dict[int, RecordDict]) -> Assignment:
+    def make_assignment(self, contents: dict[int, RecordDict]) -> Assignment:
         content = next(iter(contents.values()))
         if tasks_in(content):
             return assignment_of_tasks(contents, self.round, self.participation, self.device)
         return assignment_of(content, list(contents), self.round, self.participation, self.device)
 
-    def evaluated(self, content: RecordDict, clients: list[int]) -> dict[int, RecordDict | Error]:
+    def evaluate_clients(self, content: RecordDict, clients: list[int]) -> dict[int, RecordDict | Error]:
         record = content[ARRAYS]
         assert isinstance(record, ArrayRecord)
-        found = self.evaluate(tensors_of(record, self.device), clients)
+        metrics = self.evaluate(tensors_of(record, self.device), clients)
         nothing = Error(UNAVAILABLE, "The client holds nothing out.")
         return {
-            client: RecordDict({METRICS: MetricRecord(dict(found[client]))}) if client in found else nothing
+            client: RecordDict({METRICS: MetricRecord(dict(metrics[client]))}) if client in metrics else nothing
             for client in clients
         }
 
@@ -133,7 +133,7 @@ def client_of(message: Message) -> int:
     return message.metadata.dst_node_id - FIRST_NODE
 
 
-def shared_contents(requests: Iterable[Message]) -> list[list[Message]]:
+def group_by_content(requests: Iterable[Message]) -> list[list[Message]]:
     """Requests grouped by content and kind: strategies send one content object to the whole cohort.
 
     Requests with models by task are one group, although their models differ.

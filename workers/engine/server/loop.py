@@ -15,15 +15,15 @@ import numpy as np
 import torch
 from flwr.app import ConfigRecord, Message, MetricRecord
 
-from workers.engine.data.federation import Federation
-from workers.engine.data.schedule import samples_seen
-from workers.engine.evaluation import Evaluated, Evaluator
+from workers.engine.evaluation import EvaluationResult, Evaluator
+from workers.engine.federation import Federation
 from workers.engine.messages.arrays import Tensors, bytes_of, record_of, tensors_of
 from workers.engine.messages.exchange import DROPPED_OUT
 from workers.engine.messages.message_keys import METRICS, SAMPLES, STEPS, TRAIN_LOSS
 from workers.engine.records import RoundRecord
 from workers.engine.server.method import Method
 from workers.engine.training.rule import ClientStore
+from workers.engine.training.schedule import samples_seen
 from workers.errors import TributaryError
 from workers.spec import RunSpec
 
@@ -52,7 +52,7 @@ class Progress:
 
 
 @dataclass
-class Loop:
+class ServerLoop:
     spec: RunSpec
     federation: Federation
     method: Method
@@ -66,25 +66,25 @@ class Loop:
     def begin(self, survey: Callable[[], tuple[Tensors, dict[str, float]]] | None = None) -> None:
         """Round 0: the evaluation before training, after the method's survey of the clients if it wants one."""
         times = [perf_counter()]
-        told: dict[str, float] = {}
+        survey_metrics: dict[str, float] = {}
         if survey is not None:
-            self.progress.model, told = survey()
+            self.progress.model, survey_metrics = survey()
         times.append(perf_counter())
-        found = self.shown(0, self.progress.model, tuple(self.evaluator.everyone) if survey else ())
+        evaluation = self.evaluate(0, self.progress.model, tuple(self.evaluator.everyone) if survey else ())
         times.append(perf_counter())
         metrics = {
-            **found.metrics,
+            **evaluation.metrics,
             "bytes_down": 0.0,
             "bytes_peer": 0.0,
-            **told,
-            "bytes_up": told.get("bytes_up", 0.0) + self.federation.shared_bytes,
+            **survey_metrics,
+            "bytes_up": survey_metrics.get("bytes_up", 0.0) + self.federation.shared_bytes,
             "seconds": times[2] - times[0],
             "seconds_evaluate": times[2] - times[1],
         }
-        self.record(RoundRecord(0, metrics, (), found.clients))
+        self.record(RoundRecord(0, metrics, (), evaluation.clients))
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         return self.progress.round >= self.spec.rounds or stops_early(self.spec, self.progress.history)
 
     def advance(self) -> None:
@@ -95,7 +95,7 @@ class Loop:
         with self.store.unchanged_on_error():
             requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
             replies = self.grid.send_and_receive(requests)
-            refuse_broken(number, replies)
+            raise_client_errors(number, replies)
         times.append(perf_counter())
         arrays, reported = server.aggregate_train(number, replies)
         model = old if arrays is None else tensors_of(arrays, device_of(old))
@@ -104,43 +104,43 @@ class Loop:
             self.method.exchange(self.store, [client for client, values in clients.items() if "failed" not in values])
         times.append(perf_counter())
         cohort = tuple(clients)
-        found = self.evaluated(number, model, cohort)
+        evaluation = self.evaluate_if_due(number, model, cohort)
         times.append(perf_counter())
         self.progress.model, self.progress.round = model, number
         metrics = {
-            **found.metrics,
+            **evaluation.metrics,
             **train_metrics(clients),
-            **work_done(clients, self.spec, padded=self.padded, whole=self.method.rule.full_batch),
-            **traffic(requests, replies),
-            **seconds(times),
+            **work_metrics(clients, self.spec, padded=self.padded, whole=self.method.rule.full_batch),
+            **traffic_metrics(requests, replies),
+            **phase_seconds(times),
         }
         add_reported(metrics, reported or {})
-        self.record(RoundRecord(number, metrics, cohort, joined(clients, found.clients)))
+        self.record(RoundRecord(number, metrics, cohort, merge_client_values(clients, evaluation.clients)))
 
-    def evaluated(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
+    def evaluate_if_due(self, number: int, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
         if number % self.spec.evaluation.every and number != self.spec.rounds:
-            return Evaluated({}, {})
-        return self.shown(number, model, cohort)
+            return EvaluationResult({}, {})
+        return self.evaluate(number, model, cohort)
 
-    def shown(self, number: int, model: Tensors, cohort: Sequence[int]) -> Evaluated:
+    def evaluate(self, number: int, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
         if self.method.models is not None:
-            found = self.evaluator.personal(self.method.models(model).__getitem__, cohort)
+            result = self.evaluator.evaluate_personal(self.method.models(model).__getitem__, cohort)
         elif self.method.personal and number:
-            found = self.evaluator.personal(lambda client: self.store.model(client, model), cohort)
+            result = self.evaluator.evaluate_personal(lambda client: self.store.model(client, model), cohort)
         else:
-            found = self.evaluator.evaluate(getattr(self.method.server, "virtual", None) or model, cohort)
-        if self.method.judge is not None and found.noted:
-            found.metrics.update(self.method.judge(number, found.noted))
-        self.progress.confusion = self.progress.confusion if found.confusion is None else found.confusion
-        return found
+            result = self.evaluator.evaluate(getattr(self.method.server, "virtual", None) or model, cohort)
+        if self.method.judge is not None and result.noted_means:
+            result.metrics.update(self.method.judge(number, result.noted_means))
+        self.progress.confusion = self.progress.confusion if result.confusion is None else result.confusion
+        return result
 
     @property
     def findings(self) -> dict[str, Any]:
-        told = getattr(self.method.server, "findings", None)
+        findings = getattr(self.method.server, "findings", None)
         confusion = self.progress.confusion
         return {
             **({} if confusion is None else {"confusion": confusion.tolist()}),
-            **({self.spec.strategy.name: told} if told else {}),
+            **({self.spec.strategy.name: findings} if findings else {}),
         }
 
     def record(self, record: RoundRecord) -> None:
@@ -149,7 +149,7 @@ class Loop:
             self.on_round(record)
 
 
-def refuse_broken(number: int, replies: Sequence[Message]) -> None:
+def raise_client_errors(number: int, replies: Sequence[Message]) -> None:
     """A client that dropped out is part of the experiment; one that raised is a fault of ours or of a plugin."""
     for reply in replies:
         if reply.has_error() and DROPPED_OUT not in str(reply.error.reason):
@@ -166,42 +166,42 @@ def client_values(reply: Message) -> dict[str, float]:
     values = reply.content[METRICS]
     assert isinstance(values, MetricRecord)
     return {
-        "samples": number_of(values, SAMPLES),
-        "steps": number_of(values, STEPS),
-        "train_loss": number_of(values, TRAIN_LOSS),
+        "samples": metric_number(values, SAMPLES),
+        "steps": metric_number(values, STEPS),
+        "train_loss": metric_number(values, TRAIN_LOSS),
     }
 
 
-def number_of(values: MetricRecord, name: str) -> float:
+def metric_number(values: MetricRecord, name: str) -> float:
     value = values[name]
     return float("nan") if isinstance(value, list) else float(value)
 
 
-def joined(trained: ClientValues, evaluated: ClientValues) -> ClientValues:
+def merge_client_values(trained: ClientValues, evaluated: ClientValues) -> ClientValues:
     everyone = [*trained, *(client for client in evaluated if client not in trained)]
     return {client: {**trained.get(client, {}), **evaluated.get(client, {})} for client in everyone}
 
 
 def train_metrics(clients: ClientValues) -> dict[str, float]:
     """The clients' losses weighted by samples; `failures` only where there were some."""
-    answered = [values for values in clients.values() if "failed" not in values]
+    successful = [values for values in clients.values() if "failed" not in values]
     result = {}
-    if total := sum(each["samples"] for each in answered):
-        result["train_loss"] = sum(each["train_loss"] * each["samples"] for each in answered) / total
-    if len(answered) < len(clients):
-        result["failures"] = float(len(clients) - len(answered))
+    if total := sum(each["samples"] for each in successful):
+        result["train_loss"] = sum(each["train_loss"] * each["samples"] for each in successful) / total
+    if len(successful) < len(clients):
+        result["failures"] = float(len(clients) - len(successful))
     return result
 
 
-def work_done(clients: ClientValues, spec: RunSpec, *, padded: bool, whole: bool = False) -> dict[str, float]:
+def work_metrics(clients: ClientValues, spec: RunSpec, *, padded: bool, whole: bool = False) -> dict[str, float]:
     """What the clients' training of a round comes to, all together; `whole`: each step went through all samples."""
     size = spec.local.batch_size
-    done = [(int(each["samples"]), int(each["steps"])) for each in clients.values() if "failed" not in each]
-    seen = [own if whole else samples_seen(own, steps, size, padded=padded) for own, steps in done]
-    return {"local_steps": float(sum(steps for _, steps in done)), "samples_seen": float(sum(seen))}
+    work = [(int(each["samples"]), int(each["steps"])) for each in clients.values() if "failed" not in each]
+    seen = [own if whole else samples_seen(own, steps, size, padded=padded) for own, steps in work]
+    return {"local_steps": float(sum(steps for _, steps in work)), "samples_seen": float(sum(seen))}
 
 
-def traffic(requests: Sequence[Message], replies: Sequence[Message]) -> dict[str, float]:
+def traffic_metrics(requests: Sequence[Message], replies: Sequence[Message]) -> dict[str, float]:
     """Requests share their content, so it is measured once; a client that failed got its request all the same."""
     sizes = {id(request.content): 0 for request in requests}
     for request in requests:
@@ -220,7 +220,7 @@ def add_reported(metrics: dict[str, float], reported: Mapping[str, object]) -> N
             metrics[name] = metrics[name] + value if name.startswith("bytes_") else float(value)
 
 
-def seconds(times: Sequence[float]) -> dict[str, float]:
+def phase_seconds(times: Sequence[float]) -> dict[str, float]:
     train, aggregate, evaluate = (later - earlier for earlier, later in pairwise(times))
     return {
         "seconds": times[-1] - times[0],

@@ -22,8 +22,8 @@ Chain = list[bool]
 """For each linear layer whether a ReLU follows it."""
 Gradients = tuple[torch.Tensor, list[torch.Tensor]]
 
-compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
-compiling = Lock()
+compiled_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
+compile_lock = Lock()
 
 
 def chain_of(module: nn.Module) -> Chain | None:
@@ -31,23 +31,23 @@ def chain_of(module: nn.Module) -> Chain | None:
     layers = list(module.children()) if type(module) is nn.Sequential else []
     if layers and type(layers[0]) is nn.Flatten and layers[0].start_dim == 1:
         layers = layers[1:]
-    followed: list[bool] = []
+    relu_follows: list[bool] = []
     for layer, before in zip(layers, [None, *layers], strict=False):
         if type(layer) is nn.Linear and layer.bias is not None:
-            followed.append(False)
+            relu_follows.append(False)
         elif type(layer) is nn.ReLU and type(before) is nn.Linear:
-            followed[-1] = True
+            relu_follows[-1] = True
         else:
             return None
-    return followed if followed and not followed[-1] else None
+    return relu_follows if relu_follows and not relu_follows[-1] else None
 
 
 def chain_gradients(
     chain: Chain, params: list[torch.Tensor], x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None
 ) -> Gradients:
     """Mean cross-entropy per client and its gradients; `params` are weight, bias, weight, bias, ..., each stacked."""
-    found: Gradients = on(x.device, gradients)(chain, params, x.flatten(2), y, weights)
-    return found
+    result: Gradients = for_device(x.device, compute_gradients)(chain, params, x.flatten(2), y, weights)
+    return result
 
 
 @dataclass(frozen=True)
@@ -74,30 +74,32 @@ def chain_descend(
     """
     x, y = samples
     lr, momentum, decay = descent.lr, descent.momentum, descent.weight_decay
-    losses: torch.Tensor = on(x.device, descend)(chain, params, velocity, x, y, index, weights, lr, momentum, decay)
+    losses: torch.Tensor = for_device(x.device, descend)(
+        chain, params, velocity, x, y, index, weights, lr, momentum, decay
+    )
     return losses
 
 
-def on(device: torch.device, function: Callable[..., Any]) -> Callable[..., Any]:
+def for_device(device: torch.device, function: Callable[..., Any]) -> Callable[..., Any]:
     """A GPU has one thread and nobody to queue behind, and an error such as too little memory keeps its type."""
-    return scripted(function) if device.type == "cpu" else function
+    return script_once(function) if device.type == "cpu" else function
 
 
-def scripted(function: Callable[..., Any]) -> Callable[..., Any]:
+def script_once(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compiled once, by one thread: Python 3.11 may fail to parse in two threads at a time."""
-    if function not in compiled:
-        with compiling, warnings.catch_warnings():
+    if function not in compiled_functions:
+        with compile_lock, warnings.catch_warnings():
             # TorchScript has had its last new feature, but has no successor that needs no compiler.
             warnings.simplefilter("ignore", DeprecationWarning)
-            if function not in compiled:
-                compiled[function] = torch.jit.script(function)
-    return compiled[function]
+            if function not in compiled_functions:
+                compiled_functions[function] = torch.jit.script(function)
+    return compiled_functions[function]
 
 
 # From here on only what TorchScript understands.
 
 
-def gradients(
+def compute_gradients(
     chain: list[bool],
     params: list[torch.Tensor],
     x: torch.Tensor,
@@ -134,9 +136,9 @@ def descend(
     losses, error = cross_entropy(logits, y, weights, -lr if plain else 1.0)
     errors = backward(chain, params, inputs, error)
     if plain:
-        push(params, 1.0 - lr * weight_decay, errors, inputs)
+        decay_and_add(params, 1.0 - lr * weight_decay, errors, inputs)
     else:
-        push(velocity, momentum, errors, inputs)
+        decay_and_add(velocity, momentum, errors, inputs)
         for number, speed in enumerate(velocity):
             if weight_decay != 0.0:
                 speed.add_(params[number], alpha=weight_decay)
@@ -144,13 +146,15 @@ def descend(
     return losses
 
 
-def push(moved: list[torch.Tensor], kept: float, errors: list[torch.Tensor], inputs: list[torch.Tensor]) -> None:
-    """Makes `moved` that share of itself and adds the gradients."""
+def decay_and_add(
+    stacks: list[torch.Tensor], factor: float, errors: list[torch.Tensor], inputs: list[torch.Tensor]
+) -> None:
+    """Multiplies `stacks` by that factor and adds the gradients."""
     for layer in range(len(inputs)):
-        moved[2 * layer].baddbmm_(errors[layer], inputs[layer].transpose(1, 2), beta=kept)
-        bias = moved[2 * layer + 1]
-        if kept != 1.0:
-            bias.mul_(kept)
+        stacks[2 * layer].baddbmm_(errors[layer], inputs[layer].transpose(1, 2), beta=factor)
+        bias = stacks[2 * layer + 1]
+        if factor != 1.0:
+            bias.mul_(factor)
         bias.add_(errors[layer].sum(2))
 
 

@@ -16,16 +16,16 @@ def step_offset(step: int) -> int:
     return ((step * (GOLDEN + WORD) + WORD // 2) % WORD) - WORD // 2
 
 
-def shifted(values: torch.Tensor, bits: int) -> torch.Tensor:
+def shift_right(values: torch.Tensor, bits: int) -> torch.Tensor:
     """A logical right shift: torch's own drags the sign along."""
     return (values >> bits) & ((1 << (64 - bits)) - 1)
 
 
-def scrambled(values: torch.Tensor) -> torch.Tensor:
+def scramble_bits(values: torch.Tensor) -> torch.Tensor:
     """SplitMix64's finishing step, as in `workers.streams`, on int64 that wraps around."""
-    values = (values ^ shifted(values, 30)) * FIRST
-    values = (values ^ shifted(values, 27)) * SECOND
-    return values ^ shifted(values, 31)
+    values = (values ^ shift_right(values, 30)) * FIRST
+    values = (values ^ shift_right(values, 27)) * SECOND
+    return values ^ shift_right(values, 31)
 
 
 class KeyedDropout(nn.Module):
@@ -42,15 +42,16 @@ class KeyedDropout(nn.Module):
         if not self.training or not self.share:
             return x
         shape = (*x.shape[:2], *[1] * (x.ndim - 2)) if self.channels else x.shape
-        return x * self.kept(torch.Size(shape), x.device).to(x.dtype) / (1 - self.share)
+        return x * self.mask(torch.Size(shape), x.device).to(x.dtype) / (1 - self.share)
 
-    def kept(self, shape: torch.Size, device: torch.device) -> torch.Tensor:
+    def mask(self, shape: torch.Size, device: torch.device) -> torch.Tensor:
+        """True where a value stays."""
         places = torch.arange(shape.numel(), device=device).view(shape) + (self.layer << 40)
-        draws = shifted(scrambled(scrambled(self.dropout_key + GOLDEN) + places * GOLDEN), 11)
+        draws = shift_right(scramble_bits(scramble_bits(self.dropout_key + GOLDEN) + places * GOLDEN), 11)
         return draws >= round(self.share * 2**53)
 
 
-def with_keyed_dropout(module: nn.Module) -> list[str]:
+def replace_dropout(module: nn.Module) -> list[str]:
     """Replaces every dropout layer in place (a copy of a module has them replaced already); returns their keys."""
     names: list[str] = []
     for name, child in list(module.named_modules()):

@@ -25,7 +25,7 @@ def mean_losses(
     totals = torch.zeros(len(parts), dtype=some.dtype, device=some.device)
     for rows, index, real in padded_batches(parts, batch_size, some.device):
         x, y = take(rows, index)
-        logits = network.scores({name: tensor[rows] for name, tensor in model.items()}, x)
+        logits = network.logits({name: tensor[rows] for name, tensor in model.items()}, x)
         each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
         totals[rows] += torch.where(real, each, 0).sum(1)
     return totals / sizes.clamp(min=1), sizes

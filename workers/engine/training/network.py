@@ -15,21 +15,19 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from workers.catalog import load_catalog
 from workers.engine.messages.arrays import Tensors
-from workers.engine.training.chain import chain_gradients, chain_of
-from workers.engine.training.dropout import with_keyed_dropout
+from workers.engine.training.chain import Gradients, chain_gradients, chain_of
+from workers.engine.training.dropout import replace_dropout
 from workers.streams import stream
 
 if TYPE_CHECKING:
     from workers.spec import RunSpec
-
-Gradients = tuple[torch.Tensor, list[torch.Tensor]]
 
 
 class Network:
     """The module (a template: its own values are never trained) and what it is made of."""
 
     def __init__(self, module: nn.Module) -> None:
-        self.keys = with_keyed_dropout(module)
+        self.keys = replace_dropout(module)
         pool_before_relu(module)
         self.module = module.train()
         self.parameters = [name for name, _ in module.named_parameters()]
@@ -43,7 +41,7 @@ class Network:
         result: torch.Tensor = functional_call(self.module, (params, buffers), (x,))
         return result
 
-    def scores(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
+    def logits(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
         """Logits [clients, samples, classes] of a stack in evaluation mode: running statistics, no dropout."""
         self.module.eval()
         try:
@@ -54,10 +52,10 @@ class Network:
             self.module.train()
 
     def initial(self) -> Tensors:
-        found = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
-        return {name: found[name].detach().clone() for name in [*self.parameters, *self.buffers]}
+        tensors = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
+        return {name: tensors[name].detach().clone() for name in [*self.parameters, *self.buffers]}
 
-    def twin(self) -> Network:
+    def copy(self) -> Network:
         """For another thread: a functional call swaps values inside the module while it runs."""
         return Network(copy.deepcopy(self.module))
 
@@ -126,7 +124,7 @@ def takes_channels_last(module: nn.Module) -> bool:
     )
 
 
-def laid_out(network: Network, x: torch.Tensor) -> torch.Tensor:
+def with_faster_layout(network: Network, x: torch.Tensor) -> torch.Tensor:
     """Pictures with the channel last in memory, where that is faster: on the CPU, in single precision."""
     if network.channels_last and x.dtype == torch.float32 and x.device.type == "cpu":
         return x.contiguous(memory_format=torch.channels_last)
@@ -145,6 +143,6 @@ def single_gradients(
     assert weights is None
     leaves = [param[0].detach().requires_grad_() for param in params]
     own = {name: buffer[0] for name, buffer in buffers.items()}
-    logits = network.call(dict(zip(network.parameters, leaves, strict=True)), own, laid_out(network, x[0]))
+    logits = network.call(dict(zip(network.parameters, leaves, strict=True)), own, with_faster_layout(network, x[0]))
     loss = F.cross_entropy(logits, y[0])
     return loss.detach()[None], [gradient[None] for gradient in torch.autograd.grad(loss, leaves)]

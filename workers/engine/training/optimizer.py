@@ -60,9 +60,9 @@ class StackedSgd(StackedOptimizer):
 
     def effective_steps(self, steps: torch.Tensor) -> torch.Tensor:
         """With momentum rho the gradient of step s moves the model (1 - rho^(tau-s+1)) / (1 - rho) times."""
-        rho, taken = self.momentum, steps.double()
-        moved: torch.Tensor = (taken - rho * (1 - rho**taken) / (1 - rho)) / (1 - rho)
-        return taken + rho * moved if self.nesterov else moved
+        rho, tau = self.momentum, steps.double()
+        gradients: torch.Tensor = (tau - rho * (1 - rho**tau) / (1 - rho)) / (1 - rho)
+        return tau + rho * gradients if self.nesterov else gradients
 
 
 class StackedAdam(StackedOptimizer):

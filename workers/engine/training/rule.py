@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from workers.engine.data.schedule import Rows
 from workers.engine.messages.arrays import Tensors
 from workers.engine.training.optimizer import StackedOptimizer
+from workers.engine.training.schedule import Rows
 
 CLIENT_PREFIX = "client/"
 Part = Literal["train", "validation"]
@@ -33,8 +33,8 @@ class ClientStore:
             self.kept.setdefault(client, {})[name] = value.clone()
 
     def model(self, client: int, default: Tensors) -> Tensors:
-        kept = self.kept.get(client, {})
-        return {name: kept.get(name, value) for name, value in default.items()}
+        tensors = self.kept.get(client, {})
+        return {name: tensors.get(name, value) for name, value in default.items()}
 
     @contextmanager
     def unchanged_on_error(self) -> Iterator[None]:

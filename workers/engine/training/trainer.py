@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from workers.engine.data.federation import ClientData
-from workers.engine.data.schedule import Batch, Schedule
+from workers.engine.federation import ClientData
 from workers.engine.messages.arrays import Tensors
-from workers.engine.training.chain import Descent, chain_descend
+from workers.engine.training.chain import Descent, Gradients, chain_descend
 from workers.engine.training.dropout import step_offset
 from workers.engine.training.losses import mean_losses
-from workers.engine.training.network import Gradients, Network, stacked_gradients
+from workers.engine.training.network import Network, stacked_gradients
 from workers.engine.training.optimizer import StackedOptimizer, State
 from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part
+from workers.engine.training.schedule import Batch, Schedule
 from workers.errors import StopRequested
 from workers.spec import RunSpec
 from workers.streams import client_keys
@@ -57,10 +57,10 @@ class Assignment:
     parts: Mapping[int, float] = field(default_factory=dict)
     models: Mapping[str | None, Tensors] = field(default_factory=dict)
 
-    def stacked(self, name: str, clients: Sequence[ClientData]) -> torch.Tensor:
+    def stack(self, name: str, clients: Sequence[ClientData]) -> torch.Tensor:
         """A row for each client, its own to change."""
         if not self.models:
-            return repeated(self.anchor[name], len(clients))
+            return repeat_rows(self.anchor[name], len(clients))
         return torch.stack([self.models[client.task][name] for client in clients])
 
 
@@ -97,7 +97,7 @@ class Trainer:
         schedule = self.schedule(assignment)
         work = self.start(assignment, schedule)
         self.rule.start(work)
-        losses = self.run(work, schedule)
+        losses = self.run_steps(work, schedule)
         return Outcome(
             work.clients,
             work.tasks,
@@ -127,8 +127,8 @@ class Trainer:
     def start(self, assignment: Assignment, schedule: Schedule) -> LocalWork:
         clients = [assignment.clients[row] for row in schedule.by_steps]
 
-        def stacked(names: Sequence[str]) -> Tensors:
-            return {name: assignment.stacked(name, clients) for name in names}
+        def stack_all(names: Sequence[str]) -> Tensors:
+            return {name: assignment.stack(name, clients) for name in names}
 
         work = LocalWork(
             round=assignment.round,
@@ -137,8 +137,8 @@ class Trainer:
             samples=[len(client.train) for client in clients],
             steps=torch.from_numpy(schedule.steps[schedule.by_steps]),
             anchor=assignment.anchor,
-            params=stacked(self.network.parameters),
-            buffers=stacked(self.network.buffers),
+            params=stack_all(self.network.parameters),
+            buffers=stack_all(self.network.buffers),
             received=assignment.received,
             config=assignment.config,
             store=self.store,
@@ -154,22 +154,22 @@ class Trainer:
         keys = self.keys("dropout", clients, number).view(np.int64)
         return torch.from_numpy(keys).to(self.samples.x.device)
 
-    def run(self, work: LocalWork, schedule: Schedule) -> torch.Tensor:
+    def run_steps(self, work: LocalWork, schedule: Schedule) -> torch.Tensor:
         """All steps; returns the sum of each client's losses over its steps."""
         params = list(work.params.values())
         state = self.optimizer.new_state(params)
         if self.rule.full_batch:
             return self.full_batch_step(work, params, state, schedule).cpu()
         losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
-        for batch in self.paced(work, schedule.batches()):
-            found = self.step(work, params, state, batch)
-            if len(found) == len(losses):
-                losses += found
+        for batch in self.until_stopped(work, schedule.batches()):
+            step_losses = self.step(work, params, state, batch)
+            if len(step_losses) == len(losses):
+                losses += step_losses
             else:
-                losses[batch.rows] += found
+                losses[batch.rows] += step_losses
         return losses.cpu()
 
-    def paced(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def until_stopped(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The batches that are wanted, asking before each whether to stop."""
         for batch in batches:
             if self.most_steps is not None and batch.step >= self.most_steps:
@@ -180,7 +180,7 @@ class Trainer:
 
     def full_gradient(self, work: LocalWork, schedule: Schedule) -> Tensors:
         """Each client's gradient at the anchor over all its samples; batch statistics stay as they are."""
-        at = [repeated(work.anchor[name], len(work.clients)) for name in self.network.parameters]
+        at = [repeat_rows(work.anchor[name], len(work.clients)) for name in self.network.parameters]
         scratch = {name: buffer.clone() for name, buffer in work.buffers.items()}
         _, grads = self.whole_pass(work, schedule, at, scratch)
         return dict(zip(self.network.parameters, grads, strict=True))
@@ -200,7 +200,7 @@ class Trainer:
         total = [torch.zeros_like(param) for param in at]
         sizes = torch.tensor(work.samples, dtype=self.samples.x.dtype, device=self.samples.x.device)
         sums = torch.zeros_like(sizes)
-        for batch in self.paced(work, schedule.first_epoch()):
+        for batch in self.until_stopped(work, schedule.first_epoch()):
             rows = batch.rows
             own = {name: buffer[rows] for name, buffer in buffers.items()}
             keyed = self.network.with_keys(own, work.dropout_keys[rows] + step_offset(-1 - batch.step))
@@ -212,7 +212,7 @@ class Trainer:
             for sum_, gradient in zip(total, grads, strict=True):
                 sum_[rows] += gradient * shares.view(-1, *[1] * (gradient.ndim - 1))
             if not isinstance(rows, slice):
-                put_back(list(buffers.values()), list(own.values()), rows)
+                write_rows(list(buffers.values()), list(own.values()), rows)
         return sums, total
 
     def mean_loss(
@@ -232,25 +232,25 @@ class Trainer:
             own = [param[rows] for param in params]
             moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
         if self.descent is None:
-            losses = self.optimized(work, own, moments, batch)
+            losses = self.optimizer_step(work, own, moments, batch)
         else:
             chain, velocity, samples = self.network.chain or [], moments.get("momentum", []), self.samples
-            given = (samples.x, samples.y)
-            losses = chain_descend(chain, own, velocity, given, batch.index, batch.weights, self.descent)
+            data = (samples.x, samples.y)
+            losses = chain_descend(chain, own, velocity, data, batch.index, batch.weights, self.descent)
         if not isinstance(rows, slice):
-            put_back(params, own, rows)
+            write_rows(params, own, rows)
             for slot, tensors in state.items():
-                put_back(tensors, moments[slot], rows)
+                write_rows(tensors, moments[slot], rows)
         return losses
 
     @cached_property
     def descent(self) -> Descent | None:
         """Where gradient and step can be one: nothing looks at either in between, and labels are the samples' own."""
-        watched = self.rule.changes_gradients or self.rule.changes_steps or self.rule.changes_labels
+        rule_interferes = self.rule.changes_gradients or self.rule.changes_steps or self.rule.changes_labels
         stacked = self.gradients is stacked_gradients and self.network.chain is not None
-        return self.optimizer.descent if stacked and not watched else None
+        return self.optimizer.descent if stacked and not rule_interferes else None
 
-    def optimized(self, work: LocalWork, own: list[torch.Tensor], moments: State, batch: Batch) -> torch.Tensor:
+    def optimizer_step(self, work: LocalWork, own: list[torch.Tensor], moments: State, batch: Batch) -> torch.Tensor:
         rows = batch.rows
         x, y = self.samples.take(batch.index)
         y = self.rule.targets(work, rows, y)
@@ -260,25 +260,25 @@ class Trainer:
             keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + step_offset(batch.step))
         losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)
         if self.rule.changes_gradients:
-            self.rule.gradient(work, self.named(batch, own, grads))
+            self.rule.gradient(work, self.local_step(batch, own, grads))
         self.optimizer.update(own, grads, moments, batch.step + 1)
         if self.rule.changes_steps:
-            self.rule.stepped(work, self.named(batch, own, grads))
+            self.rule.stepped(work, self.local_step(batch, own, grads))
         if not isinstance(rows, slice):
-            put_back(list(work.buffers.values()), list(buffers.values()), rows)
+            write_rows(list(work.buffers.values()), list(buffers.values()), rows)
         return losses
 
-    def named(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:
+    def local_step(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:
         names = self.network.parameters
         return LocalStep(
             batch.step, batch.rows, dict(zip(names, params, strict=True)), dict(zip(names, grads, strict=True))
         )
 
 
-def repeated(tensor: torch.Tensor, times: int) -> torch.Tensor:
+def repeat_rows(tensor: torch.Tensor, times: int) -> torch.Tensor:
     return tensor.expand(times, *tensor.shape).clone()
 
 
-def put_back(stacks: list[torch.Tensor], values: list[torch.Tensor], rows: torch.Tensor) -> None:
+def write_rows(stacks: list[torch.Tensor], values: list[torch.Tensor], rows: torch.Tensor) -> None:
     for stack, value in zip(stacks, values, strict=True):
         stack[rows] = value

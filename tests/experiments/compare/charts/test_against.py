@@ -3,7 +3,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 
-from experiments.charts.styles import Placed, Style
+from experiments.charts.styles import CellStyle, LineStyle
 from experiments.compare.charts.against import (
     AgainstLine,
     AgainstPoint,
@@ -16,17 +16,17 @@ from experiments.compare.charts.against import (
 )
 from experiments.compare.charts.heat_map import HeatInfo, heat_description, heat_figure, heat_info, heat_table
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample
 
 ACCURACY = metric_label("accuracy")
-AVG, PROX = Placed(Style("fedavg", 0, "solid"), "", ""), Placed(Style("fedprox", 1, "solid"), "", "")
-PLACES = {"a": AVG, "b": AVG, "c": PROX, "d": PROX}
+AVG, PROX = CellStyle(LineStyle("fedavg", 0, "solid"), "", ""), CellStyle(LineStyle("fedprox", 1, "solid"), "", "")
+STYLES = {"a": AVG, "b": AVG, "c": PROX, "d": PROX}
 RATIO = {"a": 0.5, "b": 0.0, "c": 0.0, "d": 0.5}
 SAMPLES = {"a": Sample({0: 0.75, 1: 0.25}), "b": Sample({0: 0.25}), "c": Sample({}, lost=2), "d": Sample({0: 1.0})}
 
 
 def test_lines_go_along_the_axis_with_the_spread_over_seeds() -> None:
-    info = against_info(PLACES, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", band="range")
+    info = against_info(STYLES, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", band="range")
     assert info.lines == (
         AgainstLine("fedavg", 0, "solid", (AgainstPoint(0.0, 25.0, 1, None), AgainstPoint(0.5, 50.0, 2, (25.0, 75.0)))),
         AgainstLine("fedprox", 1, "solid", (AgainstPoint(0.5, 100.0, 1, None),)),
@@ -35,7 +35,7 @@ def test_lines_go_along_the_axis_with_the_spread_over_seeds() -> None:
 
 
 def test_its_figure_has_bars_that_need_not_be_symmetric() -> None:
-    info = against_info(PLACES, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", band="range")
+    info = against_info(STYLES, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", band="range")
     figure = against_figure(info)
     bars = figure["data"][0]["error_y"]
     assert (bars["array"], bars["arrayminus"]) == ([0, 25.0], [0, 25.0])
@@ -45,7 +45,7 @@ def test_its_figure_has_bars_that_need_not_be_symmetric() -> None:
 
 def test_words_on_the_axis_stay_in_the_order_of_the_grid() -> None:
     on_axis = {"a": "uci-har", "b": "digits", "c": "digits", "d": "uci-har"}
-    info = against_info(PLACES, on_axis, SAMPLES, ACCURACY, axis="dataset")
+    info = against_info(STYLES, on_axis, SAMPLES, ACCURACY, axis="dataset")
     assert [point.x for point in info.lines[0].points] == ["uci-har", "digits"]
     assert against_figure(info)["layout"]["xaxis"]["type"] == "category"
 
@@ -64,7 +64,7 @@ def test_bootstrap_bars_by_hand() -> None:
 
 
 def test_it_tells_what_it_shows_and_what_it_cannot() -> None:
-    info = against_info(PLACES, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", without=3)
+    info = against_info(STYLES, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", cells_without=3)
     assert against_description(info) == (
         "Test accuracy, %, against hybrid ratio. fedavg: 25.00 at 0, 50.00 at 0.5; fedprox: 100.00 at 0.5."
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 
-from experiments.charts.styles import Placed, Style
+from experiments.charts.styles import CellStyle, LineStyle
 from experiments.compare.charts.cost import (
     on_front,
     pareto_description,
@@ -15,10 +15,10 @@ from experiments.compare.charts.cost import (
 )
 from experiments.compare.charts.curves import X_AXES
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample
 
-PLACES = {
-    name: Placed(Style(strategy, hue, "solid"), "", partition, strategy)
+STYLES = {
+    name: CellStyle(LineStyle(strategy, hue, "solid"), "", partition, strategy)
     for name, strategy, hue, partition in (
         ("a", "fedavg", 0, "iid"),
         ("b", "fedavg", 0, "x"),
@@ -36,7 +36,7 @@ def test_the_front_is_whoever_nobody_beats_on_both() -> None:
 
 
 def test_means_over_seeds_in_shown_units() -> None:
-    info = pareto_info(PLACES, VALUES, COSTS, ACCURACY, X_AXES["bytes"])
+    info = pareto_info(STYLES, VALUES, COSTS, ACCURACY, X_AXES["bytes"])
     assert [(p.label, p.cost, p.value, p.n, p.front) for p in info.points] == [
         ("fedavg · iid", 2.0, pytest.approx(85.0), 2, True),
         ("fedavg · x", 3.0, 70.0, 1, False),
@@ -46,12 +46,12 @@ def test_means_over_seeds_in_shown_units() -> None:
 
 
 def test_lower_is_better_for_a_loss() -> None:
-    info = pareto_info(PLACES, VALUES, COSTS, metric_label("loss"), X_AXES["bytes"])
+    info = pareto_info(STYLES, VALUES, COSTS, metric_label("loss"), X_AXES["bytes"])
     assert [p.front for p in info.points] == [True, True, False]
 
 
 def test_one_legend_entry_per_colour_and_diamonds_on_the_front() -> None:
-    info = pareto_info(PLACES, VALUES, COSTS, ACCURACY, X_AXES["bytes"])
+    info = pareto_info(STYLES, VALUES, COSTS, ACCURACY, X_AXES["bytes"])
     assert [entry["text"] for entry in pareto_legend(info)] == ["fedavg · 2 cells", "scaffold · 1 cell"]
     front, first, _ = pareto_figure(info)["data"]
     assert (front["x"], front["y"]) == ([2.0, 5.0], [pytest.approx(85.0), 95.0])
@@ -60,11 +60,11 @@ def test_one_legend_entry_per_colour_and_diamonds_on_the_front() -> None:
 
 
 def test_it_names_the_front() -> None:
-    info = pareto_info(PLACES, VALUES, COSTS, ACCURACY, X_AXES["bytes"])
+    info = pareto_info(STYLES, VALUES, COSTS, ACCURACY, X_AXES["bytes"])
     assert pareto_description(info) == (
         "Test accuracy, %, against bytes sent by anyone, MB, of 3 cells. Pareto front: "
         "fedavg · iid: 85.00 for 2 MB · n=2; scaffold · iid: 95.00 for 5 MB · n=1."
     )
     assert "fedavg · iid, scaffold · iid" in pareto_notes(info)
     assert pareto_table(info).rows[2] == ("scaffold · iid", 5e6, 0.95, None, 1, True)
-    assert "no finished run" in pareto_description(pareto_info(PLACES, {}, {}, ACCURACY, X_AXES["bytes"]))
+    assert "no finished run" in pareto_description(pareto_info(STYLES, {}, {}, ACCURACY, X_AXES["bytes"]))

@@ -1,45 +1,37 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import plotly.graph_objects as go
 import pytest
 
 from experiments.charts.curves import Curve, CurvePoint
-from experiments.charts.smoothing import Drawing
-from experiments.charts.styles import Placed, Style
+from experiments.charts.smoothing import LineOptions
+from experiments.charts.styles import CellStyle, LineStyle
 from experiments.compare.charts.curves import (
     X_AXES,
     compare_curves_description,
     compare_curves_figure,
     compare_curves_info,
+    compare_curves_legend,
     compare_curves_notes,
-    compare_legend,
 )
 from experiments.labels.metrics import metric_label
-from tests.experiments.charts.test_curves import Point as RoundPoint
-
-
-@dataclass(frozen=True)
-class Point(RoundPoint):
-    x: float = 0.0
-    values: tuple[float, ...] = ()
-
+from tests.experiments.charts.test_curves import point
 
 ACCURACY = metric_label("accuracy")
-ONE = {"a": Placed(Style("fedavg", 0, "solid"), "", "")}
+ONE = {"a": CellStyle(LineStyle("fedavg", 0, "solid"), "", "")}
 TWO_PANELS = {
-    "a": Placed(Style("fedavg", 0, "solid"), "", "iid"),
-    "b": Placed(Style("fedavg", 0, "solid"), "", "shards"),
+    "a": CellStyle(LineStyle("fedavg", 0, "solid"), "", "iid"),
+    "b": CellStyle(LineStyle("fedavg", 0, "solid"), "", "shards"),
 }
 SEEDS = (0.25, 0.5, 0.75)
 
 
 def spread(band: str) -> tuple[float, float] | None:
     """Of three seeds at 25, 50 and 75 percent: mean 50, std 25."""
-    point = Point("a", 3, 0.5, 0.25, 0.25, 0.75, 3, values=SEEDS)
-    info = compare_curves_info([point], ONE, ACCURACY, band=band)  # type: ignore[arg-type]
+    three_seeds = point("a", 3, 0.5, 0.25, 0.25, 0.75, 3, values=SEEDS)
+    info = compare_curves_info([three_seeds], ONE, ACCURACY, band=band)  # type: ignore[arg-type]
     return info.curves[0].points[0].band
 
 
@@ -55,72 +47,75 @@ def test_bands_in_the_shown_unit_by_hand() -> None:
 
 @pytest.mark.parametrize("band", ["std", "se", "ci", "boot", "range"])
 def test_one_seed_has_no_band(band: str) -> None:
-    point = Point("a", 0, 0.5, None, 0.5, 0.5, 1, values=(0.5,))
-    info = compare_curves_info([point], ONE, ACCURACY, band=band)  # type: ignore[arg-type]
+    one_seed = point("a", 0, 0.5, None, 0.5, 0.5, 1, values=(0.5,))
+    info = compare_curves_info([one_seed], ONE, ACCURACY, band=band)  # type: ignore[arg-type]
     assert info.curves[0].points == (CurvePoint(0, 50.0, 1, None),)
 
 
 def test_it_is_drawn_over_what_was_spent() -> None:
-    points = [Point("a", 1, 0.5, x=2e6), Point("a", 2, 0.75, x=4e6)]
+    points = [point("a", 1, 0.5, x=2e6), point("a", 2, 0.75, x=4e6)]
     info = compare_curves_info(points, ONE, ACCURACY, x=X_AXES["bytes"])
     assert info.curves == [
         Curve("fedavg", 0, "solid", (CurvePoint(1, 50.0, 1, None, 2.0), CurvePoint(2, 75.0, 1, None, 4.0)))
     ]
-    figure = compare_curves_figure(info, Drawing())
+    figure = compare_curves_figure(info, LineOptions())
     assert figure["data"][0]["x"] == [2.0, 4.0]
     assert figure["layout"]["xaxis"]["title"]["text"] == "Bytes sent by anyone, MB"
 
 
 def test_panels_hold_their_own_curves_and_one_legend_entry_serves_all() -> None:
-    points = [Point("a", 0, 0.5, n=3), Point("b", 0, 0.25, n=2)]
+    points = [point("a", 0, 0.5, n=3), point("b", 0, 0.25, n=2)]
     info = compare_curves_info(points, TWO_PANELS, ACCURACY)
     assert [(panel.column, len(panel.curves)) for panel in info.panels] == [("iid", 1), ("shards", 1)]
-    assert compare_legend(info, {"fedavg": "target after 7"}) == [
+    assert compare_curves_legend(info, {"fedavg": "target after 7"}) == [
         {"label": "fedavg", "hue": 0, "dash": "solid", "n": "2–3", "text": "fedavg · n=2–3 · target after 7"}
     ]
-    figure = compare_curves_figure(info, Drawing())
+    figure = compare_curves_figure(info, LineOptions())
     assert [trace.get("xaxis", "x") for trace in figure["data"]] == ["x", "x2"]
     assert len(go.Figure(figure).data) == 2
 
 
 def test_on_a_narrow_screen_panels_stand_below_each_other() -> None:
-    places = {"a": Placed(Style("x", 0, "solid"), "5", "iid"), "b": Placed(Style("x", 0, "solid"), "9", "iid")}
-    info = compare_curves_info([Point("a", 0, 0.5), Point("b", 0, 0.5)], places, ACCURACY, narrow=True)
+    styles = {
+        "a": CellStyle(LineStyle("x", 0, "solid"), "5", "iid"),
+        "b": CellStyle(LineStyle("x", 0, "solid"), "9", "iid"),
+    }
+    info = compare_curves_info([point("a", 0, 0.5), point("b", 0, 0.5)], styles, ACCURACY, narrow=True)
     assert (info.grid.columns, info.grid.across, info.grid.down) == (("5 · iid", "9 · iid"), 1, 2)
 
 
 def test_what_is_not_finite_is_counted_and_a_cell_without_values_has_no_curve() -> None:
-    points = [Point("a", 0, None, n=0, lost=2), Point("b", 0, 0.5)]
+    points = [point("a", 0, None, n=0, lost=2), point("b", 0, 0.5)]
     info = compare_curves_info(points, TWO_PANELS, ACCURACY)
     assert [curve.label for curve in info.curves] == ["fedavg"]
     assert info.lost == 2
-    assert compare_curves_notes(info, drawn=2, cells=2) == "2 values are not finite (diverged), left out"
+    assert compare_curves_notes(info, drawn_cells=2, cells=2) == "2 values are not finite (diverged), left out"
 
 
 def test_the_target_is_a_line_and_axes_can_be_logarithmic() -> None:
-    info = compare_curves_info([Point("a", 1, 0.5)], ONE, ACCURACY, target=90.0)
-    layout = compare_curves_figure(info, Drawing(log_x=True, log_y=True))["layout"]
+    info = compare_curves_info([point("a", 1, 0.5)], ONE, ACCURACY, target=90.0)
+    layout = compare_curves_figure(info, LineOptions(log_x=True, log_y=True))["layout"]
     assert [line["y0"] for line in layout["shapes"]] == [90.0]
     assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("log", "log")
 
 
 def test_smoothing_keeps_the_measured_points_visible() -> None:
-    points = [Point("a", number, value) for number, value in enumerate((0.0, 1.0, 0.0))]
+    points = [point("a", number, value) for number, value in enumerate((0.0, 1.0, 0.0))]
     info = compare_curves_info(points, ONE, ACCURACY, band="none")
-    smooth, measured = compare_curves_figure(info, Drawing(smoothing=0.5))["data"]
+    smooth, measured = compare_curves_figure(info, LineOptions(smoothing=0.5))["data"]
     # Debiased by hand: 0; (0 + 50) / 0.75; (25 + 0) / 0.875.
     assert smooth["y"] == pytest.approx([0.0, 66.6666667, 28.5714286])
     assert measured["y"] == [0.0, 100.0, 0.0]
 
 
 def test_it_says_in_words_what_it_shows_and_what_it_leaves_out() -> None:
-    points = [Point("a", 5, 0.5, n=3), Point("b", 4, 0.25)]
+    points = [point("a", 5, 0.5, n=3), point("b", 4, 0.25)]
     info = compare_curves_info(points, TWO_PANELS, ACCURACY)
     assert compare_curves_description(info) == (
         "Test accuracy, %, against rounds, mean over seeds. "
         "Last values: fedavg · iid: 50.00 (n=3); fedavg · shards: 25.00 (n=1)."
     )
-    assert compare_curves_notes(info, drawn=40, cells=400) == (
+    assert compare_curves_notes(info, drawn_cells=40, cells=400) == (
         "40 of 400 cells drawn: choose fewer above to see the others"
     )
     assert (

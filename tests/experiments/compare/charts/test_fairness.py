@@ -5,9 +5,9 @@ import math
 import plotly.graph_objects as go
 import pytest
 
-from experiments.charts.styles import Placed, Style
+from experiments.charts.styles import CellStyle, LineStyle
 from experiments.compare.charts.fairness import (
-    Spread,
+    ClientSpread,
     fairness_description,
     fairness_figure,
     fairness_info,
@@ -15,7 +15,10 @@ from experiments.compare.charts.fairness import (
     worst_tenth,
 )
 
-PLACES = {"a": Placed(Style("fedavg", 0, "solid"), "", ""), "b": Placed(Style("fedprox", 1, "solid"), "", "")}
+STYLES = {
+    "a": CellStyle(LineStyle("fedavg", 0, "solid"), "", ""),
+    "b": CellStyle(LineStyle("fedprox", 1, "solid"), "", ""),
+}
 CLIENTS = {"a": [[0.5, 1.0], [0.25, 0.75, math.nan]]}
 
 
@@ -27,13 +30,13 @@ def test_the_worst_tenth_is_one_client_at_least() -> None:
 
 def test_clients_of_all_seeds_are_one_distribution_and_means_are_over_seeds() -> None:
     # Means 75 and 50, worst 50 and 25, population std 25 and 25.
-    assert fairness_info(PLACES, CLIENTS) == (
-        Spread("fedavg", 0, "solid", 2, (25.0, 50.0, 75.0, 100.0), 62.5, 37.5, 25.0),
+    assert fairness_info(STYLES, CLIENTS) == (
+        ClientSpread("fedavg", 0, "solid", 2, (25.0, 50.0, 75.0, 100.0), 62.5, 37.5, 25.0),
     )
 
 
 def test_as_a_cumulative_curve_and_as_a_violin() -> None:
-    spreads = fairness_info(PLACES, CLIENTS)
+    spreads = fairness_info(STYLES, CLIENTS)
     (line,) = fairness_figure(spreads, "ecdf")["data"]
     assert (line["x"], line["y"]) == ([25.0, 50.0, 75.0, 100.0], [25.0, 50.0, 75.0, 100.0])
     (violin,) = go.Figure(fairness_figure(spreads, "violin")).data
@@ -41,7 +44,7 @@ def test_as_a_cumulative_curve_and_as_a_violin() -> None:
 
 
 def test_it_says_what_to_do_where_clients_were_not_evaluated() -> None:
-    assert fairness_info(PLACES, {"b": [[math.nan]]}) == ()
+    assert fairness_info(STYLES, {"b": [[math.nan]]}) == ()
     assert "evaluation: {on: clients}" in fairness_description(())
-    assert "worst tenth 37.50" in fairness_description(fairness_info(PLACES, CLIENTS))
-    assert fairness_table(fairness_info(PLACES, CLIENTS)).rows[0] == ("fedavg", 0.25)
+    assert "worst tenth 37.50" in fairness_description(fairness_info(STYLES, CLIENTS))
+    assert fairness_table(fairness_info(STYLES, CLIENTS)).rows[0] == ("fedavg", 0.25)

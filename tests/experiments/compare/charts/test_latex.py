@@ -6,10 +6,10 @@ from typing import Any
 
 from pylatexenc.latexwalker import LatexEnvironmentNode, LatexMacroNode, LatexWalker
 
-from experiments.compare.charts.pivot_table import escaped, pivot_latex, pivot_table
-from experiments.compare.charts.values import Wanted, value_label
+from experiments.compare.charts.pivot_table import latex_escape, pivot_latex, pivot_table
+from experiments.compare.charts.values import ValueChoice, value_label
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample
 
 KNOWN = {
     *("usepackage", "centering", "caption", "toprule", "midrule", "bottomrule", "cmidrule", "multicolumn", "\\"),
@@ -27,26 +27,26 @@ VALUES = {
 }
 
 
-LAST = Wanted()
+LAST = ValueChoice()
 
 
-def latex(wanted: Wanted = LAST, values: Any = VALUES, **options: Any) -> str:
-    label = value_label(metric_label("accuracy"), wanted)
-    return pivot_latex(pivot_table("abcd", AXES, values, label, wanted, **{"compared": "strategy", **options}))
+def latex(choice: ValueChoice = LAST, values: Any = VALUES, **options: Any) -> str:
+    label = value_label(metric_label("accuracy"), choice)
+    return pivot_latex(pivot_table("abcd", AXES, values, label, choice, **{"compared": "strategy", **options}))
 
 
 def nodes_in(nodes: Any) -> list[Any]:
-    found = []
+    every_node = []
     for node in nodes or []:
-        found.append(node)
+        every_node.append(node)
         inner = [*(getattr(node, "nodelist", None) or [])]
         if getattr(node, "nodeargd", None) is not None:
             inner += [each for each in node.nodeargd.argnlist or [] if each is not None]
-        found += nodes_in(inner)
-    return found
+        every_node += nodes_in(inner)
+    return every_node
 
 
-def parsed(text: str) -> list[Any]:
+def parse_latex(text: str) -> list[Any]:
     walker = LatexWalker(text, tolerant_parsing=False)
     nodes, _, length = walker.get_latex_nodes()
     assert length == len(text)
@@ -57,11 +57,11 @@ def test_it_parses_strictly_and_uses_only_what_booktabs_brings() -> None:
     for text in (
         latex(),
         latex(across=["dataset", "strategy"]),
-        latex(Wanted("at", at=(5, 10)), {("a", 5): Sample({0: 1.0})}),
+        latex(ValueChoice("at", at=(5, 10)), {("a", 5): Sample({0: 1.0})}),
     ):
-        found = parsed(text)
-        assert {node.macroname for node in found if isinstance(node, LatexMacroNode)} <= KNOWN
-        names = [node.environmentname for node in found if isinstance(node, LatexEnvironmentNode)]
+        nodes = parse_latex(text)
+        assert {node.macroname for node in nodes if isinstance(node, LatexMacroNode)} <= KNOWN
+        names = [node.environmentname for node in nodes if isinstance(node, LatexEnvironmentNode)]
         assert names == ["table", "tabular"]
 
 
@@ -85,5 +85,5 @@ def test_the_best_is_bold_a_tie_has_a_dagger_and_one_seed_has_no_spread() -> Non
 
 
 def test_every_special_letter_is_escaped() -> None:
-    assert escaped("50 % & a_b") == r"50 \% \& a\_b"
-    assert escaped("~^\\{}") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}\{\}"
+    assert latex_escape("50 % & a_b") == r"50 \% \& a\_b"
+    assert latex_escape("~^\\{}") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}\{\}"

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from experiments.charts.chart import csv_text
-from experiments.compare.charts.pivot_table import PivotTable, caption, pivot_data, pivot_markdown, pivot_table
-from experiments.compare.charts.values import Wanted, value_label
+from experiments.compare.charts.pivot_table import PivotTable, pivot_caption, pivot_data, pivot_markdown, pivot_table
+from experiments.compare.charts.values import ValueChoice, value_label
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample
 
 CELLS = ["avg-5", "avg-9", "prox-5", "prox-9"]
 AXES = {
@@ -24,24 +24,24 @@ VALUES = {
 }
 
 
-LAST = Wanted()
+LAST = ValueChoice()
 
 
-def table(values: Any = VALUES, wanted: Wanted = LAST, **options: Any) -> PivotTable:
-    label = value_label(metric_label("accuracy"), wanted)
-    return pivot_table(CELLS, AXES, values, label, wanted, **{"compared": "strategy", **options})
+def table(values: Any = VALUES, choice: ValueChoice = LAST, **options: Any) -> PivotTable:
+    label = value_label(metric_label("accuracy"), choice)
+    return pivot_table(CELLS, AXES, values, label, choice, **{"compared": "strategy", **options})
 
 
-def texts(found: PivotTable) -> list[list[tuple[float | None, str] | None]]:
-    return [[(e.sample.mean, e.standing) if e else None for e in entries] for _, entries in found.rows]
+def texts(table: PivotTable) -> list[list[tuple[float | None, str] | None]]:
+    return [[(e.sample.mean, e.standing) if e else None for e in entries] for _, entries in table.rows]
 
 
 def test_what_is_compared_goes_down_and_the_other_axis_across() -> None:
-    found = table()
-    assert (found.down, found.across) == (("strategy",), ("clients",))
-    assert found.head == (("clients 5",), ("clients 9",))
-    assert [row for row, _ in found.rows] == [("fedavg",), ("fedprox",)]
-    assert texts(found) == [
+    pivot = table()
+    assert (pivot.down, pivot.across) == (("strategy",), ("clients",))
+    assert pivot.head == (("clients 5",), ("clients 9",))
+    assert [row for row, _ in pivot.rows] == [("fedavg",), ("fedprox",)]
+    assert texts(pivot) == [
         [(pytest.approx(0.91), "best"), (0.5, "")],
         [(pytest.approx(0.905), "tie"), (0.75, "best")],
     ]
@@ -58,23 +58,23 @@ def test_the_axis_across_can_be_chosen_or_all_can_go_across() -> None:
 
 
 def test_columns_of_one_word_stand_side_by_side_whatever_the_order_of_cells() -> None:
-    found = table(across=["clients", "strategy"])
-    assert found.head_levels[0] == [("clients 5", 2), ("clients 9", 2)]
+    pivot = table(across=["clients", "strategy"])
+    assert pivot.head_levels[0] == [("clients 5", 2), ("clients 9", 2)]
 
 
 def test_rounds_asked_for_are_columns() -> None:
     values = {("avg-5", 10): Sample({0: 0.5}), ("prox-5", 10): Sample({0: 0.75}), ("avg-5", 20): Sample({0: 0.8})}
-    found = table(values, Wanted("at", at=(10, 20)))
-    assert found.head == (("round 10",), ("round 20",))
-    assert [row for row, _ in found.rows] == [
+    pivot = table(values, ValueChoice("at", at=(10, 20)))
+    assert pivot.head == (("round 10",), ("round 20",))
+    assert [row for row, _ in pivot.rows] == [
         *(("fedavg", "clients 5"), ("fedavg", "clients 9"), ("fedprox", "clients 5"), ("fedprox", "clients 9"))
     ]
-    assert texts(found)[0] == [(0.5, ""), (0.8, "")]
-    assert texts(found)[2] == [(0.75, "best"), None]
+    assert texts(pivot)[0] == [(0.5, ""), (0.8, "")]
+    assert texts(pivot)[2] == [(0.75, "best"), None]
 
 
 def test_its_caption_says_what_the_marks_mean_and_what_is_missing() -> None:
-    assert caption(table()) == (
+    assert pivot_caption(table()) == (
         "mean ± std over seeds (n=1–2); bold: best mean among cells that differ only in strategy; "
         "†: no different from the best (95 % interval of the paired difference includes 0); "
         "1 run not finite (diverged) and not in the means"
@@ -91,17 +91,17 @@ def test_as_markdown() -> None:
 
 
 def test_as_tidy_rows_in_stored_units() -> None:
-    found = pivot_data(CELLS, AXES, VALUES, compared="strategy", higher=True)
-    assert found.columns == ("cell", "strategy", "clients", "column", "mean", "std", "n", "lost", "missed", "standing")
-    assert found.rows[0] == (
+    pivot = pivot_data(CELLS, AXES, VALUES, compared="strategy", higher=True)
+    assert pivot.columns == ("cell", "strategy", "clients", "column", "mean", "std", "n", "lost", "missed", "standing")
+    assert pivot.rows[0] == (
         *("avg-5", "fedavg", "clients 5", ""),
         *(pytest.approx(0.91), pytest.approx(0.02 / math.sqrt(2)), 2, 0, 0, "best"),
     )
-    assert csv_text(found).splitlines()[4] == "prox-9,fedprox,clients 9,,0.75,,1,1,0,best"
+    assert csv_text(pivot).splitlines()[4] == "prox-9,fedprox,clients 9,,0.75,,1,1,0,best"
 
 
 def test_one_cell_is_a_table_of_one() -> None:
     label = metric_label("loss")
-    found = pivot_table(["a"], {}, {("a", 0): Sample({0: 1.5})}, label, Wanted(), compared="")
-    assert (found.down, found.head, found.head_levels) == ((), ((),), [])
-    assert pivot_markdown(found).splitlines()[2] == "|  | 1.5000 |"
+    pivot = pivot_table(["a"], {}, {("a", 0): Sample({0: 1.5})}, label, ValueChoice(), compared="")
+    assert (pivot.down, pivot.head, pivot.head_levels) == ((), ((),), [])
+    assert pivot_markdown(pivot).splitlines()[2] == "|  | 1.5000 |"

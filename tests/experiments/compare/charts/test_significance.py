@@ -10,23 +10,24 @@ import pytest
 from scipy import stats
 
 from experiments.compare.charts.significance import (
-    BetterInfo,
-    better_info,
-    better_table,
+    SignificanceInfo,
     forest_description,
     forest_figure,
     forest_notes,
     friedman_words,
     p_text,
     pair_words,
+    significance_info,
+    significance_table,
 )
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Difference, Sample
+from experiments.statistics.intervals import Difference
+from experiments.statistics.over_seeds import Sample
 
 ACCURACY, LOSS = metric_label("accuracy"), metric_label("loss")
 
 
-def compared(table: Mapping[str, Mapping[str, list[float]]], label: object = LOSS) -> BetterInfo:
+def compared(table: Mapping[str, Mapping[str, list[float]]], label: object = LOSS) -> SignificanceInfo:
     """`table` has, by setting and method, a value for each seed."""
     axes: dict[str, dict[str, str]] = {"strategy": {}, "clients": {}}
     samples = {}
@@ -35,7 +36,7 @@ def compared(table: Mapping[str, Mapping[str, list[float]]], label: object = LOS
             cell = f"{method}/{setting}"
             axes["strategy"][cell], axes["clients"][cell] = method, setting
             samples[cell] = Sample(dict(enumerate(values)))
-    return better_info(list(samples), axes, samples, label, "strategy")  # type: ignore[arg-type]
+    return significance_info(list(samples), axes, samples, label, "strategy")  # type: ignore[arg-type]
 
 
 def test_within_a_setting_matching_seeds_are_compared() -> None:
@@ -102,11 +103,17 @@ def test_friedman_takes_only_settings_in_which_everyone_was_measured() -> None:
         "9": {"a": [1.0], "b": [2.0]},
         "12": {"a": [1.0], "b": [2.5], "c": [4.0]},
     }
-    found = compared(table).friedman
-    assert found is not None
-    assert (found.settings, found.mean_ranks) == (2, (1.0, 2.0, 3.0))
+    test = compared(table).friedman
+    assert test is not None
+    assert (test.settings, test.mean_ranks) == (2, (1.0, 2.0, 3.0))
     assert "three methods or more" in friedman_words(compared({"5": {"a": [1.0], "b": [2.0]}}))
     assert "two settings or more" in friedman_words(compared({"5": {"a": [1.0], "b": [2.0], "c": [3.0]}}))
+
+
+def test_friedman_says_when_no_difference_can_be_shown() -> None:
+    """Ranks 1, 2, 3 in one setting and 3, 2, 1 in the other: all have the same mean rank."""
+    info = compared({"5": {"a": [1.0], "b": [2.0], "c": [3.0]}, "9": {"a": [3.0], "b": [2.0], "c": [1.0]}})
+    assert friedman_words(info) == "Friedman: over 2 settings no difference among the 3 can be shown (p = 1.000)."
 
 
 def test_the_matrix_reads_from_both_sides() -> None:
@@ -121,19 +128,19 @@ def test_methods_that_share_no_setting_or_seed_are_told_so() -> None:
     apart = compared({"5": {"a": [1.0, 2.0]}, "9": {"b": [1.0, 2.0]}})
     assert pair_words(apart.pairs[0], 1) == "They share no setting."
     assert apart.between("a", "b") is None
-    assert better_info([], {}, {}, LOSS, "").pairs == ()
+    assert significance_info([], {}, {}, LOSS, "").pairs == ()
 
 
 def test_diverged_cells_are_not_compared() -> None:
     axes = {"strategy": {"x": "a", "y": "b"}}
-    info = better_info(["x", "y"], axes, {"x": Sample({}, lost=3), "y": Sample({0: 1.0})}, LOSS, "strategy")
+    info = significance_info(["x", "y"], axes, {"x": Sample({}, lost=3), "y": Sample({0: 1.0})}, LOSS, "strategy")
     assert info.pairs[0].settings == ()
 
 
 def test_its_numbers_as_a_table() -> None:
-    found = better_table(compared({"5": {"a": [3.0, 4.0], "b": [2.0, 3.0]}, "9": {"a": [1.0], "b": [math.pi]}}))
-    assert found.rows[0] == ("a", "b", "5", 3.5, 2.5, 1.0, 1.0, 1.0, 2, "more")
-    assert found.rows[1][5:] == (pytest.approx(1 - math.pi), None, None, 1, "unknown")
+    table = significance_table(compared({"5": {"a": [3.0, 4.0], "b": [2.0, 3.0]}, "9": {"a": [1.0], "b": [math.pi]}}))
+    assert table.rows[0] == ("a", "b", "5", 3.5, 2.5, 1.0, 1.0, 1.0, 2, "more")
+    assert table.rows[1][5:] == (pytest.approx(1 - math.pi), None, None, 1, "unknown")
 
 
 def test_the_forest_has_a_row_per_setting_and_zero_to_cross() -> None:

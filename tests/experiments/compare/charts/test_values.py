@@ -1,8 +1,15 @@
 from __future__ import annotations
 
-from experiments.compare.charts.values import Wanted, compared_axis, rivals, sample_text, standings, value_label
+from experiments.compare.charts.values import (
+    ValueChoice,
+    compared_axis,
+    rival_groups,
+    sample_text,
+    standings,
+    value_label,
+)
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Sample
+from experiments.statistics.over_seeds import Sample
 
 AXES = {
     "strategy": {"a": "fedavg", "b": "fedprox", "c": "fedavg", "d": "fedprox"},
@@ -15,13 +22,13 @@ def seeds(*values: float) -> Sample:
 
 
 def test_only_cells_that_agree_in_everything_else_are_rivals() -> None:
-    assert rivals("abcd", AXES, "strategy") == [["a", "b"], ["c", "d"]]
-    assert rivals("abcd", AXES, "clients") == [["a", "c"], ["b", "d"]]
+    assert rival_groups("abcd", AXES, "strategy") == [["a", "b"], ["c", "d"]]
+    assert rival_groups("abcd", AXES, "clients") == [["a", "c"], ["b", "d"]]
 
 
 def test_the_best_of_each_group_is_marked_whichever_way_is_better() -> None:
     samples = {"a": seeds(1.0, 1.1), "b": seeds(2.0, 2.1), "c": seeds(8.0, 8.1), "d": seeds(4.0, 4.1)}
-    groups = rivals("abcd", AXES, "strategy")
+    groups = rival_groups("abcd", AXES, "strategy")
     assert standings(samples, groups, higher=True) == {"b": "best", "c": "best"}
     assert standings(samples, groups, higher=False) == {"a": "best", "d": "best"}
 
@@ -42,19 +49,19 @@ def test_nobody_is_best_alone_and_cells_without_values_do_not_count() -> None:
 
 
 def test_equal_means_are_best_together() -> None:
-    found = standings({"a": seeds(2.0), "b": seeds(2.0), "c": seeds(3.0)}, [["a", "b", "c"]], higher=False)
-    assert found == {"a": "best", "b": "best"}
+    standing_by_cell = standings({"a": seeds(2.0), "b": seeds(2.0), "c": seeds(3.0)}, [["a", "b", "c"]], higher=False)
+    assert standing_by_cell == {"a": "best", "b": "best"}
 
 
 def test_values_are_named_by_what_they_stand_for() -> None:
     accuracy = metric_label("accuracy")
-    assert value_label(accuracy, Wanted()).axis == "Test accuracy at the last round, %"
-    assert value_label(accuracy, Wanted("at", at=(5, 10))).axis == "Test accuracy at rounds 5, 10, %"
-    assert value_label(accuracy, Wanted("last", last=7)).axis == "Test accuracy over the last 7 rounds, %"
-    assert value_label(accuracy, Wanted("best")).axis == "Test accuracy at its best, %"
-    rounds = value_label(accuracy, Wanted("rounds", target=90.0))
+    assert value_label(accuracy, ValueChoice()).axis == "Test accuracy at the last round, %"
+    assert value_label(accuracy, ValueChoice("at", at=(5, 10))).axis == "Test accuracy at rounds 5, 10, %"
+    assert value_label(accuracy, ValueChoice("last", last=7)).axis == "Test accuracy over the last 7 rounds, %"
+    assert value_label(accuracy, ValueChoice("best")).axis == "Test accuracy at its best, %"
+    rounds = value_label(accuracy, ValueChoice("rounds", target=90.0))
     assert (rounds.axis, rounds.higher_is_better) == ("Rounds to 90 % test accuracy", False)
-    assert value_label(accuracy, Wanted("bytes", target=90.0)).shown(2_500_000) == "2.50"
+    assert value_label(accuracy, ValueChoice("bytes", target=90.0)).format(2_500_000) == "2.50"
 
 
 def test_numbers_are_shown_with_their_spread_where_there_is_one() -> None:

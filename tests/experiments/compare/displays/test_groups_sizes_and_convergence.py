@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.compare.displays.bars import sizes_info
-from experiments.compare.displays.reading_table import Field
+from experiments.compare.charts.bars import model_sizes_info
+from experiments.compare.displays.reading_table import TableField
 from experiments.compare.displays.tables import (
     Grouping,
     convergence_table,
-    groups_in,
+    find_groups,
     groups_table,
     members_table,
-    spans,
+    number_spans,
 )
 from workers.spec import parse_run
 
@@ -24,20 +24,20 @@ FOUND = {
 
 
 def test_groups_are_told_with_their_sizes() -> None:
-    assert groups_in({"confusion": [[1]], "athena": FOUND}) == FOUND
-    assert groups_in({"confusion": [[1]]}) is None
+    assert find_groups({"confusion": [[1]], "athena": FOUND}) == FOUND
+    assert find_groups({"confusion": [[1]]}) is None
     table = groups_table([Grouping("athena", 3, FOUND)])
-    assert table.rows == ((("athena", "3"), tuple(map(Field, ("2", "2, 1", "1", "2", "1", "0.25")))),)
+    assert table.rows == ((("athena", "3"), tuple(map(TableField, ("2", "2, 1", "1", "2", "1", "0.25")))),)
     members = members_table([Grouping("athena", 3, FOUND)])
-    assert members.rows[1] == (("athena", "3", "2"), (Field("1"), Field("2")))
-    assert spans([3, 0, 1, 2, 7, 9, 10]) == "0–3, 7, 9–10"
+    assert members.rows[1] == (("athena", "3", "2"), (TableField("1"), TableField("2")))
+    assert number_spans([3, 0, 1, 2, 7, 9, 10]) == "0–3, 7, 9–10"
 
 
 def test_detectors_count_once_for_each_class() -> None:
     """Logistic regression on 64 values: two classes have 2 x 65 parameters of 4 bytes, ten have 650."""
-    given = {"dataset": {"name": "digits"}, "model": {"name": "logistic"}}
-    specs = {name: parse_run({**given, "strategy": {"name": name}}).model_dump() for name in ("athena", "fedavg")}
-    bars = {bar.name: bar.mean for bar in sizes_info(specs).parts[0].bars}
+    fields = {"dataset": {"name": "digits"}, "model": {"name": "logistic"}}
+    specs = {name: parse_run({**fields, "strategy": {"name": name}}).model_dump() for name in ("athena", "fedavg")}
+    bars = {bar.name: bar.mean for bar in model_sizes_info(specs).parts[0].bars}
     assert bars == {
         "logistic on digits, one detector": pytest.approx(0.52),
         "logistic on digits, all 10 detectors": pytest.approx(5.2),
@@ -53,5 +53,5 @@ def test_bytes_until_convergence_are_told_on_average_and_at_worst() -> None:
     never = {"accuracy": {1: 0.1, 2: 0.2}, "bytes_up": {1: 1.0}}
     table = convergence_table({"a": {0: early, 1: late}, "b": {0: never}}, axes, compared="strategy")
 
-    assert table.rows[0] == (("fedavg",), tuple(map(Field, ("3.0 ± 1.4", "2.00", "6.00", "8.83"))))
-    assert table.rows[1][1][0] == Field("not yet")
+    assert table.rows[0] == (("fedavg",), tuple(map(TableField, ("3.0 ± 1.4", "2.00", "6.00", "8.83"))))
+    assert table.rows[1][1][0] == TableField("not yet")

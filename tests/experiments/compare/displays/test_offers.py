@@ -2,8 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.compare.displays.charts import detectors, detectors_together, final_bars, swap_moments, traffic
-from experiments.compare.displays.offers import shown_for
+from experiments.compare.displays.charts import (
+    detectors_chart,
+    detectors_together_chart,
+    final_bars_chart,
+    swap_moments_chart,
+    traffic_chart,
+)
+from experiments.compare.displays.offers import displays_for
 from experiments.compare.displays.subject import Subject, subject_of
 from experiments.models import User
 from experiments.presets.preset import presets
@@ -14,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def names(subject: Subject) -> list[str]:
-    return [each.name for each in shown_for(subject)]
+    return [each.name for each in displays_for(subject)]
 
 
 def test_only_displays_that_fit_are_offered(owner: User) -> None:
@@ -33,29 +39,29 @@ def test_only_displays_that_fit_are_offered(owner: User) -> None:
         "final-bars",
         "holdings",
     ]
-    bars = final_bars(subject_of(study)).table.rows
+    bars = final_bars_chart(subject_of(study)).table.rows
     assert [row[2:] for row in bars] == [(0.5, None, 1), (0.5, None, 1)]
-    assert [row[2] for row in traffic(subject_of(study)).table.rows] == [1e7, 1e7]
+    assert [row[2] for row in traffic_chart(subject_of(study)).table.rows] == [1e7, 1e7]
 
 
 def test_ratios_are_drawn_against_the_ratio(owner: User) -> None:
     study = launched(owner, seeds=1, strategy={"name": "fedavg"}, hybrid={"ratio": [0.0, 0.5]})
     for run in runs_in_order(study):
         record(run, {"accuracy": [0.1, 0.5, 0.95]})
-    found = {each.name: each for each in shown_for(subject_of(study, presets()["iaisy-2024"]))}
+    displays = {each.name: each for each in displays_for(subject_of(study, presets()["iaisy-2024"]))}
 
-    assert "against=hybrid.ratio" in found["against-ratio"].views[0].query
-    assert "value=rounds&target=90" in found["rounds-to-target"].views[0].query
-    assert found["rounds-to-target"].tables == []
-    assert "rounds-table" not in found
+    assert "against=hybrid.ratio" in displays["against-ratio"].views[0].query
+    assert "value=rounds&target=90" in displays["rounds-to-target"].views[0].query
+    assert displays["rounds-to-target"].tables == []
+    assert "rounds-table" not in displays
 
 
 def test_strategies_lie_over_each_other_where_labels_are_skewed(owner: User) -> None:
     study = launched(owner, seeds=1, partition=[{"name": "iid"}, {"name": "shards"}])
     for run in runs_in_order(study):
         record(run, {"accuracy": [0.1, 0.5]})
-    found = {each.name: each for each in shown_for(subject_of(study))}
-    assert "colour=strategy&column=partition&only=partition%3Ashards" in found["overlays"].views[0].query
+    displays = {each.name: each for each in displays_for(subject_of(study))}
+    assert "colour=strategy&column=partition&only=partition%3Ashards" in displays["overlays"].views[0].query
 
     alike = launched(owner, seeds=1, name="All alike", partition={"name": "shards"})
     assert "overlays" not in names(subject_of(alike))
@@ -67,15 +73,15 @@ def test_what_a_component_decides_is_not_told_again(owner: User) -> None:
     study = study_launch(owner=owner, name="With a reference", blocks=[block, reference], requires="gpu")
     subject = subject_of(study)
 
-    assert list(subject.picked.axes) == ["strategy", "rounds", "clients"]
-    assert list(subject.told) == ["strategy"]
-    assert [place.style.label for place in subject.places.values()] == ["fedavg", "centralised"]
+    assert list(subject.selection.axes) == ["strategy", "rounds", "clients"]
+    assert list(subject.label_axes) == ["strategy"]
+    assert [place.line.label for place in subject.cell_styles.values()] == ["fedavg", "centralised"]
 
 
 def test_swaps_are_marked(owner: User) -> None:
     study = launched(owner, seeds=1, rounds=9, strategy={"name": "fedswap", "h1": 2, "h2": 2})
     record(runs_in_order(study)[0], {"accuracy": [number / 10 for number in range(10)]})
-    marked = [each for each in swap_moments(subject_of(study)).figure["data"] if each["mode"] == "markers"]
+    marked = [each for each in swap_moments_chart(subject_of(study)).figure["data"] if each["mode"] == "markers"]
 
     assert [each["x"] for each in marked] == [[3, 7], [1, 5, 9]]
     assert "swap-moments" in names(subject_of(study))
@@ -92,14 +98,14 @@ def test_detectors_have_a_line_for_each_class_and_stand_beside_their_mean(owner:
         return trace["y"][-1]
 
     subject = subject_of(study)
-    assert [(each["legendgroup"], last(each)) for each in detectors(subject).figure["data"]] == [
+    assert [(each["legendgroup"], last(each)) for each in detectors_chart(subject).figure["data"]] == [
         ("0", 80.0),
         ("1", 90.0),
     ]
-    assert [last(each) for each in detectors_together(subject).figure["data"]] == [60.0, 85.0]
-    found = {each.name: each for each in shown_for(subject, presets()["athena-fl-2023"].displays)}
-    assert [each.text for each in found["groups"].tables[0].rows[0][1]][:3] == ["1", "2", "0.5"]
-    assert list(found) == ["detectors", "curves", "sizes", "groups"]
+    assert [last(each) for each in detectors_together_chart(subject).figure["data"]] == [60.0, 85.0]
+    displays = {each.name: each for each in displays_for(subject, presets()["athena-fl-2023"].displays)}
+    assert [each.text for each in displays["groups"].tables[0].rows[0][1]][:3] == ["1", "2", "0.5"]
+    assert list(displays) == ["detectors", "curves", "sizes", "groups"]
 
 
 def test_a_table_is_read_at_the_presets_rounds(owner: User) -> None:
@@ -107,7 +113,9 @@ def test_a_table_is_read_at_the_presets_rounds(owner: User) -> None:
     for run in runs_in_order(study):
         record(run, {"accuracy": [number / 20 for number in range(21)]})
     at, best = next(
-        each.tables for each in shown_for(subject_of(study, presets()["tagarakis-2023"])) if each.name == "rounds-table"
+        each.tables
+        for each in displays_for(subject_of(study, presets()["tagarakis-2023"]))
+        if each.name == "rounds-table"
     )
 
     assert at.columns == ("round 10", "round 20")

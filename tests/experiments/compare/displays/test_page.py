@@ -11,17 +11,17 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study(owner: User) -> Study:
-    found = launched(owner, seeds=1, rounds=10)
-    for run in runs_in_order(found):
+    study = launched(owner, seeds=1, rounds=10)
+    for run in runs_in_order(study):
         record(run, {"accuracy": [0.1] + [0.5] * 10, "bytes_up": [0.0] + [1e6] * 10})
-    return found
+    return study
 
 
 @pytest.fixture
 def client(owner: User) -> Client:
-    found = Client()
-    found.force_login(owner)
-    return found
+    client = Client()
+    client.force_login(owner)
+    return client
 
 
 def test_any_study_has_a_page_of_displays(client: Client, study: Study) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from experiments.compare.displays.reading_table import (
     BEST_COLUMNS,
-    Field,
+    TableField,
     reading_table,
     stability_columns,
     target_column,
@@ -29,8 +29,8 @@ def test_the_best_value_and_its_round_are_means_over_seeds() -> None:
 
     assert (table.heads, table.columns) == (("strategy",), ("Best accuracy, %", "In round"))
     assert table.rows == (
-        (("A",), (Field("70.00 ± 14.14", "tie"), Field("1.5 ± 0.7"))),
-        (("B",), (Field("90.00 ± 0.00", "best"), Field("2.0 ± 0.0"))),
+        (("A",), (TableField("70.00 ± 14.14", "tie"), TableField("1.5 ± 0.7"))),
+        (("B",), (TableField("90.00 ± 0.00", "best"), TableField("2.0 ± 0.0"))),
     )
 
 
@@ -42,15 +42,15 @@ def test_the_steadier_one_has_the_smaller_variance() -> None:
 
     assert table.columns == ("Max, %", "Mean, rounds 1–6, %", "Variance, rounds 1–6, %²")
     assert table.rows == (
-        (("iid", "fedavg"), (Field("90.00"), Field("85.00"), Field("30.00"))),
-        (("iid", "fedprox"), (Field("92.00", "best"), Field("90.67", "best"), Field("1.07", "best"))),
+        (("iid", "fedavg"), (TableField("90.00"), TableField("85.00"), TableField("30.00"))),
+        (("iid", "fedprox"), (TableField("92.00", "best"), TableField("90.67", "best"), TableField("1.07", "best"))),
     )
 
 
 def test_fields_that_need_no_words_still_part_rivals() -> None:
     axes = {**AXES, "rounds": {"a": "rounds 5", "b": "rounds 8"}}
     cells = {"a": seeds({1: 0.5}), "b": seeds({1: 0.6})}
-    table = reading_table("Best", cells, axes, BEST_COLUMNS, compared="strategy", told=AXES)
+    table = reading_table("Best", cells, axes, BEST_COLUMNS, compared="strategy", label_axes=AXES)
 
     assert table.heads == ("partition", "strategy")
     assert [field.standing for _, fields in table.rows for field in fields] == ["", "", "", ""]
@@ -62,7 +62,10 @@ def test_rounds_to_a_target_count_those_that_never_reach_it() -> None:
     table = reading_table("Rounds", cells, AXES, [target_column(0.8)], compared="strategy")
 
     assert table.columns == ("Rounds to 80 %",)
-    assert [fields[0] for _, fields in table.rows] == [Field("2.0", "", "1 never"), Field("1.5 ± 0.7", "best")]
+    assert [fields[0] for _, fields in table.rows] == [
+        TableField("2.0", "", "1 never"),
+        TableField("1.5 ± 0.7", "best"),
+    ]
 
 
 def test_a_hundred_rounds_are_looked_at_as_the_study_did() -> None:

@@ -1,140 +1,145 @@
-"""The stream over HTTP: a real web server, rounds committed by this test."""
+"""How far a reader has come, and what it missed."""
 
-import json
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from http.client import HTTPConnection, HTTPResponse
+import math
+from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from django.db import connection
-from django.test import Client
+from django.db.models import F
 
-from experiments.access.services.tokens import token_create
-from experiments.models import User
+from experiments.models import Round, User, Worker
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import Claim, rounds_record, run_finish
-from experiments.queue.services.workers import worker_enlist
+from experiments.results.live import events
+from experiments.results.live.events import (
+    Cursor,
+    EventScope,
+    Reader,
+    StreamStart,
+    database_time,
+    parse_cursor,
+    stream_start,
+)
 from experiments.studies.services.launch import study_launch
-from tests.live import LivePlatform
 from workers.engine.records import RoundRecord
 
-pytestmark = pytest.mark.django_db(transaction=True)
 Block = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def web(live_platform: LivePlatform) -> LivePlatform:
-    """Without its worker, so that nobody else takes the runs."""
-    live_platform.stop("worker-1", "scheduler")
-    return live_platform
+def metric(run: int, number: int, at: float) -> dict[str, object]:
+    return {"event": "metric", "run": run, "round": number, "at": at}
+
+
+def test_a_cursor_is_read_back_as_written() -> None:
+    cursor = Cursor(1763258507.123, {12: 30, 13: 28})
+    assert str(cursor) == "1763258507123:12.30,13.28"
+    assert parse_cursor("1763258507123:12.30,13.28") == cursor
+    assert parse_cursor("1763258507123:") == Cursor(1763258507.123)
+
+
+@pytest.mark.parametrize("text", ["", "x", "12.30", "1:2", "1:2.3,", "1:2.3;DROP", "-1:2.3", "1" * 40 + ":"])
+def test_what_is_no_cursor_makes_a_new_reader(text: str) -> None:
+    assert parse_cursor(text) is None
+
+
+def test_a_round_is_news_once() -> None:
+    reader = Reader(Cursor(100.0, {1: 4}))
+    news = [reader.is_news(metric(1, number, 101.0)) for number in (3, 4, 5, 5, 6)]
+    assert news == [False, False, True, False, True]
+    assert reader.is_news(metric(2, 0, 102.0))
+    assert reader.is_news({"event": "state", "run": 1})
+
+
+def test_the_cursor_names_only_runs_that_moved_lately() -> None:
+    reader = Reader(Cursor(100.0))
+    reader.is_news(metric(1, 7, 101.0))
+    reader.is_news(metric(2, 3, 110.0))
+    assert str(reader.cursor) == "110000:1.7,2.3"
+    reader.is_news(metric(2, 4, 120.0))
+    assert str(reader.cursor) == "120000:2.4"
+
+
+def test_a_run_that_left_the_cursor_is_still_not_told_twice() -> None:
+    reader = Reader(Cursor(100.0))
+    reader.is_news(metric(1, 7, 101.0))
+    reader.is_news(metric(2, 3, 150.0))
+    assert str(reader.cursor) == "150000:2.3"
+    assert not reader.is_news(metric(1, 7, 151.0))
 
 
 @pytest.fixture
-def cookie(owner: User) -> str:
-    client = Client()
-    client.force_login(owner)
-    return f"sessionid={client.cookies['sessionid'].value}"
+def claims(owner: User, worker: Worker, block: Block) -> list[Claim]:
+    """Two runs of one study, each with rounds 0 to 2."""
+    study_launch(owner=owner, name="Live", blocks=[block])
+    candidates = [run_claim(worker=worker) for _ in range(2)]
+    claims = [claim for claim in candidates if claim]
+    for claim in claims:
+        records = [RoundRecord(number, {"accuracy": number / 10, "recall.1": 0.5}) for number in range(3)]
+        rounds_record(claim=claim, records=records)
+    return claims
 
 
-@pytest.fixture
-def claim(owner: User, block: Block, web: LivePlatform) -> Claim:
-    study_launch(owner=owner, name="Live", blocks=[{**block, "strategy": {"name": "fedavg"}, "seeds": 1}])
-    worker = worker_enlist(name="test@lab", host="lab", device="cpu", threads=1)
-    claim = run_claim(worker=worker)
-    assert claim
-    return claim
+def now() -> float:
+    return database_time().timestamp()
 
 
-@contextmanager
-def opened(web: LivePlatform, path: str, cookie: str, last: str = "", **headers: str) -> Iterator[HTTPResponse]:
-    address = urlsplit(web.base_url)
-    client = HTTPConnection(address.hostname or "", address.port, timeout=60)
-    try:
-        client.request("GET", path, headers={"Cookie": cookie, "Last-Event-ID": last, **headers})
-        yield client.getresponse()
-    finally:
-        client.close()
+def missed_rounds(start: StreamStart) -> list[tuple[int, int]]:
+    return [(each["run"], each["round"]) for each in start.events if each["event"] == "metric"]
 
 
-def next_event(stream: HTTPResponse) -> dict[str, Any]:
-    fields: dict[str, str] = {}
-    while True:
-        line = stream.readline().decode().rstrip("\n")
-        if not line and "data" in fields:
-            return {**json.loads(fields["data"]), "id": fields["id"], "name": fields["event"]}
-        name, _, value = line.partition(": ")
-        fields[name] = value
+def test_a_new_reader_starts_from_now_with_nothing_missed(claims: list[Claim]) -> None:
+    start = stream_start(EventScope(), None)
+    assert start.events == []
+    assert start.cursor.marks == {claims[0].run: 2, claims[1].run: 2}
 
 
-def record(claim: Claim, *rounds: int) -> None:
-    rounds_record(claim=claim, records=[RoundRecord(number, {"accuracy": number / 10}) for number in rounds])
+def test_a_reader_gets_exactly_what_came_after_its_marks(claims: list[Claim]) -> None:
+    first, second = (claim.run for claim in claims)
+    start = stream_start(EventScope(), Cursor(now(), {first: 0, second: 2}))
+    assert missed_rounds(start) == [(first, 1), (first, 2)]
 
 
-def test_commits_arrive_as_events(web: LivePlatform, claim: Claim, cookie: str) -> None:
-    with opened(web, f"/api/v1/events?run={claim.run}", cookie) as stream:
-        assert stream.headers["Content-Type"] == "text/event-stream"
-        assert next_event(stream)["name"] == "hello"
-        record(claim, 0, 1)
-        run_finish(claim=claim, provenance={})
-        heard = [next_event(stream) for _ in range(3)]
-    assert [(each["name"], each.get("round"), each.get("metrics")) for each in heard] == [
-        ("metric", 0, {"accuracy": 0.0}),
-        ("metric", 1, {"accuracy": 0.1}),
-        ("state", None, None),
+def test_a_run_that_started_meanwhile_is_told_whole(claims: list[Claim]) -> None:
+    first, second = (claim.run for claim in claims)
+    start = stream_start(EventScope(), Cursor(now(), {first: 2}))
+    assert missed_rounds(start) == [(second, 0), (second, 1), (second, 2)]
+
+
+def test_a_run_that_ended_before_the_window_is_not_told_again(claims: list[Claim]) -> None:
+    first, second = (claim.run for claim in claims)
+    Round.objects.filter(run=second).update(committed=F("committed") - timedelta(minutes=1))
+    assert missed_rounds(stream_start(EventScope(), Cursor(now(), {first: 2}))) == []
+
+
+def test_states_that_may_have_changed_come_along(claims: list[Claim]) -> None:
+    first, second = claims
+    run_finish(claim=first, provenance={})
+    start = stream_start(EventScope(), Cursor(now(), {first.run: 2, second.run: 2}))
+    states = {each["run"]: each["state"] for each in start.events}
+    assert states == {first.run: "done", second.run: "running"}
+
+
+def test_a_scope_covers_one_study_or_one_run(claims: list[Claim]) -> None:
+    second = claims[1].run
+    assert missed_rounds(stream_start(EventScope(run=second), Cursor(now(), {second: 1}))) == [(second, 2)]
+    assert missed_rounds(stream_start(EventScope(study=999_999), Cursor(now()))) == []
+    assert EventScope(study=3).covers({"studies": [1, 3], "run": 7})
+    assert not EventScope(study=3).covers({"studies": [1], "run": 7})
+    assert not EventScope(run=8).covers({"studies": [1], "run": 7})
+
+
+def test_events_carry_headline_metrics_and_what_is_not_finite_as_text(claims: list[Claim]) -> None:
+    claim = claims[0]
+    rounds_record(claim=claim, records=[RoundRecord(3, {"loss": math.nan, "accuracy": 0.5, "recall.1": 0.1})])
+    (event,) = [
+        each
+        for each in stream_start(EventScope(run=claim.run), Cursor(now(), {claim.run: 2})).events
+        if each["event"] == "metric"
     ]
-    assert (heard[2]["state"], heard[2]["rounds_done"], heard[2]["run"]) == ("done", 1, claim.run)
+    assert event["metrics"] == {"accuracy": 0.5, "loss": "NaN"}
 
 
-def test_a_reader_that_comes_back_gets_each_round_once(web: LivePlatform, claim: Claim, cookie: str) -> None:
-    with opened(web, "/api/v1/events", cookie) as stream:
-        next_event(stream)
-        record(claim, 0, 1)
-        last = [next_event(stream) for _ in range(2)][-1]["id"]
-    record(claim, 2, 3)
-    with opened(web, "/api/v1/events", cookie, last) as stream:
-        heard = [next_event(stream) for _ in range(4)]
-        assert [each["name"] for each in heard] == ["hello", "metric", "metric", "state"]
-        assert [each["round"] for each in heard[1:3]] == [2, 3]
-        record(claim, 3, 4)
-        assert next_event(stream)["round"] == 4
-
-
-def test_a_stream_hears_only_its_study(web: LivePlatform, claim: Claim, cookie: str, owner: User, block: Block) -> None:
-    other = study_launch(owner=owner, name="Other", blocks=[{**block, "rounds": 9}])
-    with opened(web, f"/api/v1/events?study={other.pk}", cookie) as stream:
-        next_event(stream)
-        record(claim, 0)
-        worker = worker_enlist(name="other@lab", host="lab", device="cpu", threads=1)
-        second = run_claim(worker=worker)
-        assert second
-        heard = next_event(stream)
-    assert (heard["name"], heard["run"], heard["studies"]) == ("state", second.run, [other.pk])
-
-
-def test_a_program_listens_with_its_token(web: LivePlatform, claim: Claim, owner: User) -> None:
-    _, secret = token_create(owner=owner, name="a script")
-    with opened(web, "/api/v1/events", "", Authorization=f"Bearer {secret}") as stream:
-        assert next_event(stream)["name"] == "hello"
-        record(claim, 0)
-        assert next_event(stream)["round"] == 0
-
-
-def connections() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
-        return int(cursor.fetchone()[0])
-
-
-def test_two_hundred_streams_cost_no_database_connection_each(web: LivePlatform, claim: Claim, cookie: str) -> None:
-    with opened(web, "/api/v1/events", cookie) as first, ExitStack() as streams:
-        next_event(first)
-        alone = connections()
-        readers = [streams.enter_context(opened(web, "/api/v1/events", cookie)) for _ in range(200)]
-        for reader in readers:
-            next_event(reader)
-        # Requests that are just ending hold one for a moment, so the count may be off by a few; 200 streams would show.
-        assert abs(connections() - alone) <= 2
-        record(claim, 0)
-        assert {next_event(reader)["round"] for reader in readers} == {0}
+def test_a_reader_that_missed_too_much_is_told_to_fetch_anew(claims: list[Claim], monkeypatch: Any) -> None:
+    monkeypatch.setattr(events, "MOST_ROUNDS", 3)
+    start = stream_start(EventScope(), Cursor(now()))
+    assert (start.complete, start.events) == (False, [])

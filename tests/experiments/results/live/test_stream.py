@@ -2,7 +2,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from experiments.results.live import stream
-from experiments.results.live.events import Scope
+from experiments.results.live.events import EventScope
 from experiments.results.live.stream import event_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -12,7 +12,7 @@ def test_a_quiet_stream_says_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(stream, "BEAT_SECONDS", 0.01)
 
     async def first_words() -> list[str]:
-        parts = event_stream(Scope(), None)
+        parts = event_stream(EventScope(), None)
         return [await anext(parts) for _ in range(3)]
 
     hello, *beats = async_to_sync(first_words)()

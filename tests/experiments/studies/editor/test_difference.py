@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.studies.editor.clone import Change, differences
+from experiments.studies.editor.clone import Change, study_changes
 
 BLOCK: dict[str, Any] = {
     "dataset": {"name": "digits"},
@@ -16,7 +16,7 @@ BLOCK: dict[str, Any] = {
 
 
 def changes(**fields: Any) -> list[Change]:
-    return differences({"blocks": [BLOCK]}, {"blocks": [{**BLOCK, **fields}]})
+    return study_changes({"blocks": [BLOCK]}, {"blocks": [{**BLOCK, **fields}]})
 
 
 def test_nothing_differs_at_first() -> None:
@@ -42,7 +42,7 @@ def test_a_field_that_is_not_given_is_its_default() -> None:
         Change("blocks.0.hybrid.method", "Hybrid method", (), ("unify",))
     ]
     without = {key: value for key, value in BLOCK.items() if key != "rounds"}
-    assert differences({"blocks": [{**BLOCK, "rounds": 50}]}, {"blocks": [without]}) == [
+    assert study_changes({"blocks": [{**BLOCK, "rounds": 50}]}, {"blocks": [without]}) == [
         Change("blocks.0.rounds", "Rounds", ("50",), ("20",))
     ]
 
@@ -57,15 +57,15 @@ def test_fields_at_depth_have_their_own_line() -> None:
 
 def test_blocks_and_options_come_and_go() -> None:
     two = {"blocks": [BLOCK, {**BLOCK, "rounds": 1}], "shuffle": True}
-    assert differences({"blocks": [BLOCK]}, two) == [
+    assert study_changes({"blocks": [BLOCK]}, two) == [
         Change("blocks.1", "Block 2", (), ("added",)),
         Change("shuffle", "Shuffle", ("no",), ("yes",)),
     ]
-    assert differences(two, {"blocks": [{**BLOCK, "rounds": 3}], "shuffle": True}) == [
+    assert study_changes(two, {"blocks": [{**BLOCK, "rounds": 3}], "shuffle": True}) == [
         Change("blocks.0.rounds", "Block 1: Rounds", ("20",), ("3",)),
         Change("blocks.1", "Block 2", ("removed",), ()),
     ]
 
 
 def test_what_is_no_study_differs_in_nothing() -> None:
-    assert differences({"blocks": None}, {"blocks": "x"}) == []
+    assert study_changes({"blocks": None}, {"blocks": "x"}) == []

@@ -5,23 +5,23 @@ from typing import Any
 import pytest
 
 from experiments.models import User
-from experiments.studies.editor.draft import Draft, Wish, draft
+from experiments.studies.editor.draft import Draft, DraftRequest, check_draft
 from tests.experiments import lab
 
 STUDY: dict[str, Any] = {"name": "Rivers", "tags": ["water"], "blocks": [lab.BLOCK]}
 
 
-def drafted(owner: User, study: Any = None, text: str | None = None, **wishes: Any) -> Draft:
-    return draft(owner, Wish(study=study, text=text, **wishes))
+def drafted(owner: User, study: Any = None, text: str | None = None, **options: Any) -> Draft:
+    return check_draft(owner, DraftRequest(study=study, text=text, **options))
 
 
-def counts(found: Draft) -> tuple[int, int, int]:
-    assert found.plan is not None
-    return found.plan.runs, found.plan.cells, found.plan.reused
+def counts(draft: Draft) -> tuple[int, int, int]:
+    assert draft.plan is not None
+    return draft.plan.runs, draft.plan.cells, draft.plan.reused
 
 
-def paths(found: Draft) -> list[str]:
-    return [error["path"] for error in found.errors]
+def paths(draft: Draft) -> list[str]:
+    return [error["path"] for error in draft.errors]
 
 
 def test_it_counts_what_would_be_launched(owner: User) -> None:
@@ -31,9 +31,9 @@ def test_it_counts_what_would_be_launched(owner: User) -> None:
 
 
 def test_each_block_has_its_own_count_and_notes(owner: User) -> None:
-    found = drafted(owner, {"name": "", "blocks": [lab.BLOCK, {**lab.BLOCK, "seeds": 5, "rounds": [1, 2]}]})
-    assert found.runs == [6, 20]
-    assert found.notes[0] == {
+    draft = drafted(owner, {"name": "", "blocks": [lab.BLOCK, {**lab.BLOCK, "seeds": 5, "rounds": [1, 2]}]})
+    assert draft.runs == [6, 20]
+    assert draft.notes[0] == {
         "dataset": "1,437 train · 360 test · 10 classes · no natural clients",
         "model": "650 parameters",
     }
@@ -54,18 +54,18 @@ def test_the_form_keeps_the_comments_of_the_text_it_started_from(owner: User) ->
 
 def test_it_lists_every_error_at_the_path_and_the_line_where_it_was_written(owner: User) -> None:
     wrong = {**lab.BLOCK, "strategy": [{"name": "fedavg"}, {"name": "fedprox", "mu": -1}], "rounds": 0, "speed": 1}
-    found = drafted(owner, {"name": "x", "blocks": [wrong]})
-    assert found.plan is None
-    assert set(paths(found)) == {"blocks.0.strategy.1.mu", "blocks.0.rounds", "blocks.0.speed"}
-    lines = {error["path"]: found.yaml.splitlines()[error["line"] - 1] for error in found.errors}
+    draft = drafted(owner, {"name": "x", "blocks": [wrong]})
+    assert draft.plan is None
+    assert set(paths(draft)) == {"blocks.0.strategy.1.mu", "blocks.0.rounds", "blocks.0.speed"}
+    lines = {error["path"]: draft.yaml.splitlines()[error["line"] - 1] for error in draft.errors}
     assert lines["blocks.0.rounds"].strip() == "rounds: 0"
     assert "mu: -1" in lines["blocks.0.strategy.1.mu"]
 
 
 def test_data_that_is_not_here_is_an_error_beside_the_counts(owner: User) -> None:
-    found = drafted(owner, {"name": "", "blocks": [{**lab.BLOCK, "dataset": {"name": "mnist"}}]})
-    assert counts(found) == (6, 2, 0)
-    assert [(error["path"], error["message"]) for error in found.errors] == [
+    draft = drafted(owner, {"name": "", "blocks": [{**lab.BLOCK, "dataset": {"name": "mnist"}}]})
+    assert counts(draft) == (6, 2, 0)
+    assert [(error["path"], error["message"]) for error in draft.errors] == [
         ("blocks.0.dataset", "mnist is not here yet: fetch or import it on the Data sets page.")
     ]
 
@@ -84,26 +84,26 @@ def test_data_that_is_not_here_is_an_error_beside_the_counts(owner: User) -> Non
     ],
 )
 def test_it_says_what_is_wrong_with_a_text(owner: User, text: str, words: str) -> None:
-    found = drafted(owner, text=text)
-    assert found.plan is None
-    assert words in " ".join(error["message"] for error in found.errors)
+    draft = drafted(owner, text=text)
+    assert draft.plan is None
+    assert words in " ".join(error["message"] for error in draft.errors)
 
 
 @pytest.mark.parametrize("blocks", ["x", 3, None, ["x"], [None], [[{}]], [{"strategy": "fedavg", "seeds": "many"}]])
 def test_blocks_of_any_shape_are_answered_in_words(owner: User, blocks: Any) -> None:
-    found = drafted(owner, {"name": "x", "blocks": blocks})
-    assert found.plan is None
-    assert found.errors
+    draft = drafted(owner, {"name": "x", "blocks": blocks})
+    assert draft.plan is None
+    assert draft.errors
 
 
 def test_a_viewer_gets_no_plan(viewer: User) -> None:
-    found = drafted(viewer, STUDY)
-    assert found.plan is None
-    assert "Ask an admin" in found.errors[0]["message"]
+    draft = drafted(viewer, STUDY)
+    assert draft.plan is None
+    assert "Ask an admin" in draft.errors[0]["message"]
 
 
 def test_it_tells_what_differs_from_where_it_started(owner: User) -> None:
-    found = drafted(owner, {**STUDY, "blocks": [{**lab.BLOCK, "rounds": 9}]}, like=STUDY)
-    assert [(change.path, change.before, change.after) for change in found.changes] == [
+    draft = drafted(owner, {**STUDY, "blocks": [{**lab.BLOCK, "rounds": 9}]}, like=STUDY)
+    assert [(change.path, change.before, change.after) for change in draft.changes] == [
         ("blocks.0.rounds", ("2",), ("9",))
     ]

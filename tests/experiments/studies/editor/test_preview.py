@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from experiments.models import User
-from experiments.studies.editor.draft import preview
+from experiments.studies.editor.draft import preview_runs
 from experiments.studies.services.definition import StudyDefinition
 from tests.experiments import lab
 
@@ -11,21 +11,21 @@ def definition(**changes: object) -> StudyDefinition:
 
 
 def test_each_run_is_a_row_with_what_varies(owner: User) -> None:
-    found = preview(definition(clients=[3, 4], seeds=2), 1)
-    assert found.columns == ("strategy", "clients")
-    assert [(row.number, row.values, row.seed, row.state) for row in found.rows[:3]] == [
+    preview = preview_runs(definition(clients=[3, 4], seeds=2), 1)
+    assert preview.columns == ("strategy", "clients")
+    assert [(row.number, row.values, row.seed, row.state) for row in preview.rows[:3]] == [
         (1, ("fedavg", "3"), 0, "new"),
         (2, ("fedavg", "3"), 1, "new"),
         (3, ("fedavg", "4"), 0, "new"),
     ]
-    assert found.rows[-1].values == ("fedprox · mu 0.1", "4")
-    assert (found.total, found.pages, found.first, found.last) == (8, 1, 1, 8)
+    assert preview.rows[-1].values == ("fedprox · mu 0.1", "4")
+    assert (preview.total, preview.pages, preview.first, preview.last) == (8, 1, 1, 8)
 
 
 def test_a_run_that_exists_is_named_with_its_state(owner: User) -> None:
     runs = lab.runs_in_order(lab.launched(owner, seeds=1))
     lab.moved(runs[1], lab.RunState.DONE)
-    rows = preview(definition(seeds=2), 1).rows
+    rows = preview_runs(definition(seeds=2), 1).rows
     assert [(row.run, row.state) for row in rows] == [
         (runs[0].pk, "queued"),
         (None, "new"),
@@ -33,11 +33,11 @@ def test_a_run_that_exists_is_named_with_its_state(owner: User) -> None:
         (None, "new"),
     ]
     alone = StudyDefinition(name="x", blocks=[lab.BLOCK], reuse=False)
-    assert {row.state for row in preview(alone, 1).rows} == {"new"}
+    assert {row.state for row in preview_runs(alone, 1).rows} == {"new"}
 
 
 def test_pages_are_of_fifty_and_a_page_too_far_is_the_last(owner: User) -> None:
     long = definition(seeds=30)
-    assert [row.number for row in preview(long, 2).rows] == list(range(51, 61))
-    assert preview(long, 99).page == 2
-    assert preview(long, -1).page == 1
+    assert [row.number for row in preview_runs(long, 2).rows] == list(range(51, 61))
+    assert preview_runs(long, 99).page == 2
+    assert preview_runs(long, -1).page == 1

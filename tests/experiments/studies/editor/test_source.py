@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from experiments.studies.editor.source import (
-    line_at,
-    lines_of,
-    rewritten,
-    same,
+    line_of_path,
+    path_lines,
+    rewrite_yaml,
+    same_json,
     study_from_yaml,
     without_empty,
     yaml_from_study,
@@ -54,17 +54,17 @@ studies = some.fixed_dictionaries(
 @given(studies)
 @settings(max_examples=60, deadline=None)
 def test_whatever_the_form_holds_comes_back_from_its_text(study: dict[str, Any]) -> None:
-    assert same(study_from_yaml(yaml_from_study(study)), without_empty(study))
+    assert same_json(study_from_yaml(yaml_from_study(study)), without_empty(study))
 
 
 @given(studies, studies)
 @settings(max_examples=60, deadline=None)
 def test_a_text_that_is_rewritten_says_the_new_study(before: dict[str, Any], after: dict[str, Any]) -> None:
-    assert same(study_from_yaml(rewritten(yaml_from_study(before), after)), without_empty(after))
+    assert same_json(study_from_yaml(rewrite_yaml(yaml_from_study(before), after)), without_empty(after))
 
 
 def test_a_text_that_says_the_same_is_not_touched() -> None:
-    assert rewritten(TEXT, {**STUDY, "description": "", "tags": []}) == TEXT
+    assert rewrite_yaml(TEXT, {**STUDY, "description": "", "tags": []}) == TEXT
 
 
 def test_comments_and_order_outlive_a_change_in_the_form() -> None:
@@ -75,7 +75,7 @@ def test_comments_and_order_outlive_a_change_in_the_form() -> None:
         "strategy": [{"name": "fedavg"}, {"name": "fedprox", "mu": [0.1, 1]}],
     }
     assert (
-        rewritten(TEXT, {**STUDY, "blocks": [block]})
+        rewrite_yaml(TEXT, {**STUDY, "blocks": [block]})
         == """\
 # Why: the river is wide
 name: Rivers   # a working title
@@ -93,20 +93,20 @@ blocks:
 
 
 def test_a_text_that_cannot_be_read_is_written_anew() -> None:
-    assert rewritten("name: [", STUDY) == yaml_from_study(STUDY)
-    assert rewritten("", STUDY) == yaml_from_study(STUDY)
+    assert rewrite_yaml("name: [", STUDY) == yaml_from_study(STUDY)
+    assert rewrite_yaml("", STUDY) == yaml_from_study(STUDY)
 
 
 def test_one_and_one_point_zero_and_true_are_three_things() -> None:
-    assert not same({"x": 1}, {"x": 1.0})
-    assert not same({"x": 1}, {"x": True})
-    assert "x: 1.0" in rewritten("name: a\nblocks: [{x: 1}]\n", {"name": "a", "blocks": [{"x": 1.0}]})
+    assert not same_json({"x": 1}, {"x": 1.0})
+    assert not same_json({"x": 1}, {"x": True})
+    assert "x: 1.0" in rewrite_yaml("name: a\nblocks: [{x: 1}]\n", {"name": "a", "blocks": [{"x": 1.0}]})
 
 
 def test_a_problem_finds_the_line_of_its_field_or_of_what_is_around_it() -> None:
-    lines = lines_of(TEXT)
-    assert line_at(lines, "blocks.0.rounds") == 4
-    assert line_at(lines, "blocks.0.strategy.1.mu") == 9
-    assert line_at(lines, "blocks.0.model") == 4
-    assert line_at(lines, "priority") is None
-    assert lines_of("name: [") == {}
+    lines = path_lines(TEXT)
+    assert line_of_path(lines, "blocks.0.rounds") == 4
+    assert line_of_path(lines, "blocks.0.strategy.1.mu") == 9
+    assert line_of_path(lines, "blocks.0.model") == 4
+    assert line_of_path(lines, "priority") is None
+    assert path_lines("name: [") == {}

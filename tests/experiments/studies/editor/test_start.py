@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from experiments.models import User
 from experiments.studies.editor.clone import empty_start, start_from_run, start_from_study
-from experiments.studies.editor.draft import Wish, draft
+from experiments.studies.editor.draft import DraftRequest, check_draft
 from experiments.studies.editor.source import study_from_yaml
 from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
@@ -10,9 +10,9 @@ from tests.experiments import lab
 
 def test_a_new_study_starts_with_something_that_can_be_launched(owner: User) -> None:
     start = empty_start()
-    found = draft(owner, Wish(study=start.study))
-    assert found.plan is not None
-    assert (found.plan.runs, found.plan.cells, found.errors) == (3, 1, [])
+    draft = check_draft(owner, DraftRequest(study=start.study))
+    assert draft.plan is not None
+    assert (draft.plan.runs, draft.plan.cells, draft.errors) == (3, 1, [])
     assert study_from_yaml(start.text)["blocks"] == start.study["blocks"]
 
 
@@ -45,7 +45,7 @@ def test_a_run_is_varied_as_a_block_without_what_is_default(owner: User) -> None
             "seeds": [1],
         }
     ]
-    again = draft(owner, Wish(study=start.study))
+    again = check_draft(owner, DraftRequest(study=start.study))
     assert again.plan is not None
     assert (again.plan.runs, again.plan.reused) == (1, 1)
 

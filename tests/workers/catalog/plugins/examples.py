@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "plugins.md"
-SHOWN = re.compile(r"^`([\w/]+\.py)`\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(r"^`([\w/]+\.py)`\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 GOOD = """
-from workers.catalog.component import Strategy
+from workers.plugin import Strategy
 
 class {title}(Strategy):
     '''Does as the others do.'''
@@ -24,7 +24,7 @@ class {title}(Strategy):
 FRAGILE = """
 from pathlib import Path
 import numpy as np
-from workers.catalog.component import Arrays, Dataset, DatasetFacts
+from workers.plugin import Arrays, Dataset, DatasetFacts
 
 SWITCH = Path("{switch}")
 
@@ -64,12 +64,12 @@ class Fragile(Dataset):
 """
 
 
-def documented(folder: Path) -> list[str]:
+def write_documented(folder: Path) -> list[str]:
     """Writes what the page shows below the folder; returns the files' names."""
-    shown = SHOWN.findall(PAGE.read_text(encoding="utf-8"))
-    for name, text in shown:
+    examples = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
+    for name, text in examples:
         write(folder, name, text)
-    return [name for name, _ in shown]
+    return [name for name, _ in examples]
 
 
 def write(folder: Path, name: str, text: str) -> Path:

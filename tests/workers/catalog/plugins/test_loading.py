@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.catalog.plugins.examples import documented, good, write
+from tests.workers.catalog.plugins.examples import good, write, write_documented
 from workers.catalog import load_catalog
 from workers.catalog.component import Component
 from workers.catalog.plugins import PluginProblem, plugin_components
-from workers.catalog.plugins.places import folders
+from workers.catalog.plugins.sources import plugin_folders
 
 BUILT_IN = load_catalog().components
 
@@ -41,7 +41,7 @@ def only_problem() -> PluginProblem:
 
 
 def test_the_documented_files_are_found_in_their_folders(folder: Path) -> None:
-    assert documented(folder) == [
+    assert write_documented(folder) == [
         "strategies/fedclip.py",
         "strategies/_fedclip.py",
         "partitions/dealt.py",
@@ -77,7 +77,7 @@ def test_several_folders_are_read_in_their_order(tmp_path: Path, monkeypatch: py
 def test_a_relative_folder_counts_from_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIBUTARY_PLUGINS", "lab/own")
 
-    assert folders() == [Path(__file__).resolve().parents[4] / "lab" / "own"]
+    assert plugin_folders() == [Path(__file__).resolve().parents[4] / "lab" / "own"]
 
 
 BROKEN = {
@@ -86,7 +86,7 @@ BROKEN = {
     "import not_installed_here": "ModuleNotFoundError: No module named 'not_installed_here', line 1 of wrong.py.",
     "raise SystemExit(3)": "SystemExit: 3, line 1 of wrong.py.",
     "answer = 42": "It declares no complete component; begin its name with an underscore if it is a helper.",
-    "from workers.catalog.component import Strategy\nclass Wrong(Strategy):\n    name = label = 'wrong'\n": (
+    "from workers.plugin import Strategy\nclass Wrong(Strategy):\n    name = label = 'wrong'\n": (
         "It declares no complete component: Wrong lacks build()."
     ),
     good("wrong").replace("label", "title"): 'Wrong has no label: give it one, such as label = "...".',
@@ -99,7 +99,7 @@ BROKEN = {
     good("wrong") + "    kind = 'strategies'\n": (
         "Wrong is of no kind: derive it from one of Dataset, Model, Partition, Strategy, Optimizer."
     ),
-    "from workers.catalog.component import Parameters\nclass Own(Parameters):\n    mu: float\n"
+    "from workers.plugin import Parameters\nclass Own(Parameters):\n    mu: float\n"
     + good("wrong")
     + "    Params = Own\n": "Every parameter needs a valid default; look at mu.",
     good("fedavg"): "There is a built-in one of the name fedavg already: give this strategy another name.",
@@ -161,7 +161,7 @@ def test_a_folder_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_data_set_that_cannot_say_what_it_is_is_left_out(folder: Path) -> None:
-    documented(folder)
+    write_documented(folder)
     path = folder / "datasets" / "stripes.py"
     path.write_text(path.read_text().replace("return DatasetFacts(", "return tuple("))
 
@@ -225,6 +225,8 @@ def in_a_process(folder: Path, expression: str) -> str:
         ("from torch import nn", "torch", "heavy"),
         ("import flwr.app", "flwr", "heavy"),
         ("import ray", "ray", "heavy"),
+        ("from workers.plugin import Method", "torch", "heavy"),
+        ("from workers.engine.method import Method", "torch", "heavy"),
         ("from . import _server", "torchvision", "_server"),
     ],
 )
@@ -235,13 +237,13 @@ def test_a_heavy_import_at_module_level_is_refused_and_not_done(
     write(folder, "heavy.py", statement + good("heavy"))
     write(folder, "light.py", good("light"))
 
-    told = in_a_process(
+    printed = in_a_process(
         folder,
         "[each.message for each in load_catalog().problems], 'light' in load_catalog().strategies, "
         "[name for name in ('torch', 'torchvision', 'flwr', 'ray') if name in sys.modules]",
     )
 
-    assert told == (
+    assert printed == (
         f"['It imports {library} at module level, line 1 of {file}.py, which the web server must not load: "
         "import it inside build(), or in a private file that build() imports.'] True []"
     )

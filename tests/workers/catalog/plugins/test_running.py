@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.workers.catalog.plugins.examples import documented
+from tests.workers.catalog.plugins.examples import write_documented
 
 RUN: dict[str, Any] = {
     "dataset": {"name": "stripes"},
@@ -28,27 +28,27 @@ RUN: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("components")
-    documented(made)
-    return made
+    components = tmp_path_factory.mktemp("components")
+    write_documented(components)
+    return components
 
 
 def events(folder: Path, strategy: dict[str, Any]) -> list[dict[str, Any]]:
     spec = folder / "spec.yaml"
     spec.write_text(yaml.safe_dump({**RUN, "strategy": strategy}))
-    done = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-m", "workers.engine", str(spec), "--json", "--device", "cpu"],
         env={**os.environ, "TRIBUTARY_PLUGINS": str(folder), "TRIBUTARY_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    assert finished.returncode == 0, finished.stderr
+    return [json.loads(line) for line in finished.stdout.splitlines()]
 
 
-def curve(found: list[dict[str, Any]], metric: str) -> list[float]:
-    return [each["metrics"][metric] for each in found if each["event"] == "round" and metric in each["metrics"]]
+def curve(records: list[dict[str, Any]], metric: str) -> list[float]:
+    return [each["metrics"][metric] for each in records if each["event"] == "round" and metric in each["metrics"]]
 
 
 def test_without_a_bound_it_is_fedavg_and_with_a_narrow_one_it_hardly_moves(folder: Path) -> None:

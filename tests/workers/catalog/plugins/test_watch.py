@@ -10,7 +10,7 @@ import pytest
 from tests.workers.catalog.plugins.examples import FRAGILE, write
 from workers.catalog import Catalog, load_catalog
 from workers.catalog.component import Dataset
-from workers.catalog.plugins import failing, plugin_components
+from workers.catalog.plugins import dataset_failures, plugin_components
 from workers.catalog.plugins.watch import PluginDataError
 
 BUILT_IN = load_catalog().components
@@ -19,16 +19,16 @@ BUILT_IN = load_catalog().components
 @pytest.fixture
 def switch(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "switch"
-    failing.clear()
+    dataset_failures.clear()
 
 
 @pytest.fixture
 def catalog(tmp_path: Path, switch: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     monkeypatch.setenv("TRIBUTARY_PLUGINS", str(tmp_path / "components"))
     write(tmp_path / "components", "datasets/fragile.py", FRAGILE.format(switch=switch))
-    (found,), problems = plugin_components(BUILT_IN)
+    (dataset,), problems = plugin_components(BUILT_IN)
     assert problems == []
-    return Catalog({**BUILT_IN, "dataset": {"fragile": found}})
+    return Catalog({**BUILT_IN, "dataset": {"fragile": dataset}})
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_what_was_known_is_answered_and_the_problem_told(
     assert fragile.available(params) == f"Mend it first. {reason}"
     assert [str(problem) for problem in catalog.problems] == [reason]
     switch.unlink()
-    catalog.ask_own_data()
+    catalog.check_plugin_datasets()
     assert fragile.loads_at_once(params) is True
     assert (fragile.available(params), catalog.problems) == (None, [])
 
@@ -59,16 +59,16 @@ def test_a_load_that_fails_says_where_and_may_be_tried_again(catalog: Catalog, f
     params = fragile.Params()
     switch.write_text("load")
     with pytest.raises(PluginDataError, match=r"load\(\) failed. ValueError: the disk has gone, line 10 of fragile.py"):
-        fragile.taken(params)
+        fragile.load_for_run(params)
     assert len(catalog.problems) == 1
     assert fragile.available(params) is None
     switch.unlink()
-    assert len(fragile.taken(params).train_y) == 8
+    assert len(fragile.load_for_run(params).train_y) == 8
     assert catalog.problems == []
 
 
 def test_whoever_looks_for_problems_asks_first(catalog: Catalog, switch: Path) -> None:
     switch.write_text("facts checksum")
     assert catalog.problems == []
-    catalog.ask_own_data()
+    catalog.check_plugin_datasets()
     assert [problem.message.partition("(")[0] for problem in catalog.problems] == ["checksum", "facts"]

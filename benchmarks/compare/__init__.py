@@ -1,0 +1,1 @@
+"""How long Compare takes on a lab of 2,000 runs."""

@@ -1,0 +1,168 @@
+"""Times Compare on a lab of 2,000 runs x 100 rounds x 5 metrics, on the embedded PostgreSQL.
+
+python -m benchmarks.compare              server time of every chart and tab; writes benchmarks/results/compare.md
+python -m benchmarks.compare --paint      also the first paint of 40 lines in Chromium
+
+Server time is what a request takes from Django's test client, without the network; the median of several.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.publish import RESULTS, ROOT
+
+REPEATS = 7
+LIMITS = {"2,000 runs": 300.0, "200 runs": 150.0}
+TABLE = "a page of a table of 10,000 runs"
+TABLE_LIMIT = 150.0
+PAINT_LIMIT = 1500.0
+QUERIES = {
+    "curves": "charts/curves?study={study}",
+    "curves over bytes, bootstrap": "charts/curves?study={study}&x=bytes&band=boot",
+    "against an axis": "charts/against?study={study}",
+    "map over two axes": "charts/map?study={study}&against=partition.alpha&second=strategy",
+    "table, last round": "charts/table?study={study}",
+    "table, best round": "charts/table?study={study}&value=best",
+    "table, MB to target": "charts/table?study={study}&value=bytes&target=60",
+    "difference": "charts/difference?study={study}",
+    "cost, bytes": "charts/cost-bytes?study={study}",
+    "cost, seconds": "charts/cost-seconds?study={study}",
+    "clients": "charts/clients?study={study}",
+    "page: curves and table": "?study={study}",
+    "page: is it better?": "?study={study}&tab=better",
+    "page: cost": "?study={study}&tab=cost",
+    "page: clients": "?study={study}&tab=clients",
+    "page: specs": "?study={study}&tab=specs",
+}
+
+
+@contextmanager
+def start_lab() -> Iterator[dict[str, int]]:
+    """The embedded PostgreSQL in a home of its own, filled; gone afterwards."""
+    sys.path[:0] = [str(ROOT / "platform"), str(ROOT)]
+    from config.home import Home
+    from config.services.postgres import Postgres
+
+    with tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
+        server = Postgres(home=Home(Path(folder)), throwaway=True)
+        server.start()
+        os.environ |= {
+            "TRIBUTARY_HOME": folder,
+            "DATABASE_URL": server.url,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }
+        os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
+        try:
+            yield fill_lab()
+        finally:
+            server.erase()
+
+
+def fill_lab() -> dict[str, int]:
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    from benchmarks.compare.lab import big_study, small_study, wide_study
+    from experiments.models import Role, User
+
+    owner = User.objects.create(username="bench", role=Role.ADMIN)
+    return {"2,000 runs": big_study(owner).pk, "200 runs": small_study(owner).pk, TABLE: wide_study(owner).pk}
+
+
+def measure_views(studies: dict[str, int]) -> dict[str, dict[str, float]]:
+    from django.test import Client
+
+    from experiments.models import User
+
+    client = Client(headers={"host": "127.0.0.1"})
+    client.force_login(User.objects.get(username="bench"))
+    return {
+        name: {
+            title: measure_page(client, f"/compare/{address}".replace("/?", "?").format(study=study))
+            for title, address in QUERIES.items()
+        }
+        for name, study in studies.items()
+        if name in LIMITS
+    } | {TABLE: {TABLE: measure_page(client, f"/studies/{studies[TABLE]}/runs?page=50")}}
+
+
+def measure_page(client: Any, address: str) -> float:
+    return median_milliseconds(lambda: client.get(address))
+
+
+def median_milliseconds(request: Callable[[], Any]) -> float:
+    durations = []
+    for _ in range(REPEATS + 1):
+        started = time.perf_counter()
+        status = request().status_code
+        durations.append((time.perf_counter() - started) * 1000)
+        if status != 200:
+            raise RuntimeError(f"status {status}")
+    return statistics.median(durations[1:])
+
+
+def compare_table(results: dict[str, dict[str, float]], paint: tuple[float, float] | None) -> str:
+    names = list(LIMITS)
+    head = [
+        f"| {'view'} | {' | '.join(f'{name}, limit {LIMITS[name]:g} ms' for name in names)} |",
+        "| --- | ---: | ---: |",
+    ]
+    rows = [f"| {title} | {' | '.join(f'{results[name][title]:.0f} ms' for name in names)} |" for title in QUERIES]
+    last = [f"{TABLE.capitalize()}: **{results[TABLE][TABLE]:.0f} ms** (limit {TABLE_LIMIT:g} ms)."]
+    if paint is not None:
+        known, new = paint
+        last.append(
+            f"First paint of 40 lines in Chromium, coming from the list of studies: **{known:.0f} ms** (limit "
+            f"{PAINT_LIMIT:g} ms); in a browser that has never been here: {new:.0f} ms."
+        )
+    return "\n".join([*head, *rows, "", "\n\n".join(last)]) + "\n"
+
+
+def missed_limits(results: dict[str, dict[str, float]], paint: tuple[float, float] | None) -> Iterator[str]:
+    for name, durations in results.items():
+        limit = LIMITS.get(name, TABLE_LIMIT)
+        yield from (
+            f"{name}, {title}: {milliseconds:.0f} ms"
+            for title, milliseconds in durations.items()
+            if milliseconds >= limit
+        )
+    if paint is not None and paint[0] >= PAINT_LIMIT:
+        yield f"first paint: {paint[0]:.0f} ms"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--paint", action="store_true")
+    options = parser.parse_args()
+    with start_lab() as studies:
+        results = measure_views(studies)
+        paint = None
+        if options.paint:
+            from benchmarks.compare.first_paint import first_paints
+
+            paint = first_paints(studies["200 runs"])
+    load = f"Load of the machine while measuring: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores."
+    text = f"{load}\n\n{compare_table(results, paint)}"
+    print(text)
+    for line in missed_limits(results, paint):
+        print(f"over its limit: {line}")
+    (RESULTS / "compare.md").write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

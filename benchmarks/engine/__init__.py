@@ -1,0 +1,1 @@
+"""The engine against Flower's Ray backend, pfl and a plain loop."""

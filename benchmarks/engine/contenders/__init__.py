@@ -1,0 +1,1 @@
+"""What is timed, one process each: `python -m benchmarks.engine.contenders.NAME SHAPE`."""

@@ -1,0 +1,1 @@
+"""How fast exports leave a full lab, and how much memory that takes."""

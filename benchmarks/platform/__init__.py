@@ -1,0 +1,1 @@
+"""What the platform adds to the engine: launching, the queue, claims, rounds."""

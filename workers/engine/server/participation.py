@@ -1,0 +1,81 @@
+"""Who takes part in a round, who fails to answer and who does only a part: pure functions of spec and round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from workers.engine.federation import ClientData, Federation
+from workers.engine.server.method import Method
+from workers.spec import RunSpec
+from workers.streams import client_keys, keyed_uniforms, stream
+
+FAILURE, PART = 0, 1
+"""Which draw of a client's `faults` stream decides what."""
+
+
+class Participation:
+    """Draws cohorts from the run's own streams; the shared client of hybrid sharing is always there and never fails."""
+
+    def __init__(self, spec: RunSpec, federation: Federation, method: Method) -> None:
+        self.spec, self.method = spec, method
+        self.clients = {client.index: client for client in trained_clients(federation, method)}
+        self.shared = [index for index, client in self.clients.items() if client.shared]
+        candidates = [index for index, client in self.clients.items() if not client.shared]
+        self.candidates = np.array(candidates, dtype=np.int64)
+
+    def cohort(self, number: int) -> list[int]:
+        """Client indices in order; the shared client (-1) comes first."""
+        rng = stream(self.spec.seed, "sampling", round=self.method.cohort_round(number))
+        members = [sample_group(group, self.cohort_share, rng) for group in self.groups(number)]
+        return [*self.shared, *np.sort(np.concatenate(members)).tolist()]
+
+    @property
+    def cohort_share(self) -> float:
+        return min(1.0, self.spec.cohort_size / max(1, len(self.candidates)))
+
+    def groups(self, number: int) -> list[np.ndarray]:
+        """Those to draw from: everybody, unless the method has groups."""
+        groups = self.method.groups(number) if self.method.groups is not None else []
+        present = [np.intersect1d(self.candidates, np.array(group, dtype=np.int64)) for group in groups]
+        return present or [self.candidates]
+
+    def failing_clients(self, number: int, clients: Sequence[int]) -> set[int]:
+        if not self.spec.client_dropout:
+            return set()
+        draws = self.uniforms(number, clients, FAILURE)
+        return {
+            client
+            for client, draw in zip(clients, draws, strict=True)
+            if draw < self.spec.client_dropout and not self.clients[client].shared
+        }
+
+    def straggler_parts(self, number: int) -> dict[int, float]:
+        """The stragglers of the round, each with the number in [0, 1) that decides how far it gets."""
+        if not self.spec.stragglers:
+            return {}
+        candidates = [client for client in self.cohort(number) if not self.clients[client].shared]
+        count = int(self.spec.stragglers * len(candidates) + 0.5)
+        if not count:
+            return {}
+        stragglers = stream(self.spec.seed, "faults", round=number).permutation(candidates)[:count]
+        return dict(zip(stragglers.tolist(), self.uniforms(number, stragglers, PART).tolist(), strict=True))
+
+    def uniforms(self, number: int, clients: Sequence[int] | np.ndarray, draw: int) -> np.ndarray:
+        keys = client_keys(self.spec.seed, "faults", np.array([self.clients[each].key for each in clients]), number)
+        return keyed_uniforms(keys, np.array([draw]))
+
+
+def sample_group(group: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """That share of a group, rounded down, but one at least."""
+    size = min(len(group), max(1, int(share * len(group) + 1e-9)))
+    return group if size == len(group) else rng.choice(group, size, replace=False)
+
+
+def trained_clients(federation: Federation, method: Method) -> tuple[ClientData, ...]:
+    if not method.pooled:
+        return federation.clients
+    everything = np.concatenate([client.train for client in federation.clients])
+    return (replace(federation.clients[0], index=0, train=np.sort(everything), shared=False),)

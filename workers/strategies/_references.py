@@ -1,0 +1,40 @@
+"""Servers that see models without anything being sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flwr.app import ArrayRecord, RecordDict
+
+from workers.engine.messages.arrays import Tensors
+from workers.engine.messages.message_keys import OBSERVED
+from workers.engine.server.averaging import Averaging
+from workers.engine.training.rule import LocalRule, LocalWork
+
+
+class ObservingServer(Averaging):
+    """Nothing travels: models are seen, but no bytes are counted."""
+
+    def request(self, server_round: int, arrays: ArrayRecord) -> dict[str, ArrayRecord]:
+        return {OBSERVED: arrays}
+
+
+class CentralisedServer(ObservingServer):
+    """One client that has everything: its model is the global one."""
+
+    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors | None:
+        return self.mean(replies, OBSERVED)
+
+
+class LocalOnlyServer(ObservingServer):
+    """Never aggregates."""
+
+    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors | None:
+        return None
+
+
+class ObservedModel(LocalRule):
+    """The client's model is seen, but not sent."""
+
+    def reply_name(self, work: LocalWork) -> str:
+        return OBSERVED
