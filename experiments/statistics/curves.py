@@ -101,8 +101,8 @@ def final_statistics(*, studies: Sequence[int], metric: str) -> dict[int, dict[s
     finals: dict[int, dict[str, SeedStatistics]] = {study: {} for study in studies}
     with connection.cursor() as cursor:
         cursor.execute(FINAL_STATISTICS, {"studies": list(studies), "metric": metric})
-        for study, cell, *statistics, last in cursor.fetchall():
-            finals[study][cell] = SeedStatistics(cell, last, *statistics, float(last))
+        for study, cell, mean, std, low, high, n, lost, last in cursor.fetchall():
+            finals[study][cell] = SeedStatistics(cell, last, mean, std, low, high, n, lost, float(last))
     return finals
 
 

@@ -1,4 +1,4 @@
-"""The picture of a federation, from a portrait written by hand."""
+"""The picture of a federation, from a distribution written by hand."""
 
 from __future__ import annotations
 

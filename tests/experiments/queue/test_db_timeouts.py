@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     yield
-    connection_created.disconnect(dispatch_uid="bound_transactions")
+    connection_created.disconnect(dispatch_uid="set_db_timeouts")
     connection.close()
 
 

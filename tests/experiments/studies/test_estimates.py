@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from django.core.cache import cache
 
 from experiments.models import Run, RunState, User, Worker
 from experiments.studies.selectors.run_timings import run_timings
-from experiments.studies.services import calibration
 from experiments.studies.services.estimates import Estimate, SpeedModel, planned_cells
 from experiments.studies.services.launch import study_plan
 from tests.experiments import lab
@@ -139,7 +139,7 @@ def test_nothing_alike_is_a_guess_until_it_is_tried(owner: User, home: Path) -> 
 
 
 def test_where_nothing_can_be_tried_the_guess_stays(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     block = {**lab.BLOCK, "model": {"name": "mlp-50"}, "seeds": [99]}
     assert study_plan(owner=owner, blocks=[block], calibrate=True).estimate.basis == "guessed"
 
