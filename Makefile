@@ -14,8 +14,8 @@ FAULTS_FLAGS ?=
 up: $(INSTALLED)
 	@exec $(BIN)/python manage.py up
 
-# Two processes, each with servers of its own; the tests of a file stay together.
-PYTEST := $(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile
+# Two processes, each with servers of its own; the tests of a file stay together, in the order of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 SLOW := tests/e2e tests/benchmarks/test_faults.py tests/experiments/presets/test_quick_scales.py
 
 check: $(TESTABLE) lint
