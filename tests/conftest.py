@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import django
 import pytest
@@ -30,8 +29,7 @@ from django.db import connections
 from django.test.utils import setup_databases
 from pytest_django import DjangoDbBlocker, Settings
 
-if TYPE_CHECKING:
-    from tests.live import LivePlatform
+from tests.live import LivePlatform
 
 HOME = Home(Path(tempfile.mkdtemp(prefix="tributary-test-")))
 POSTGRES_PORT, REDIS_PORT = reserve_port(), reserve_port()
@@ -130,8 +128,6 @@ def data_sets_of_this_module() -> Iterator[None]:
 def shared_platform(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, redis_url: str
 ) -> Iterator[LivePlatform]:
-    from tests.live import LivePlatform  # reads the models, so after Django is set up
-
     platform = LivePlatform(HOME)
     yield platform
     platform.stop()

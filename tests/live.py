@@ -18,9 +18,6 @@ from config.services.server import Command, last_line, port_of, reserve_port, sp
 from django.conf import settings
 from django.db import connection
 
-from experiments.models import Run, RunState
-from experiments.queue.selectors.workers import living_workers
-
 USUAL = ("web", "worker-1", "scheduler")
 LASTING = ("experiments_worker", "django_content_type", "auth_permission")
 
@@ -47,6 +44,9 @@ class LivePlatform:
 
     def complete(self) -> None:
         """Starts what is not running, ends what is not of every platform, and waits until the worker is known."""
+        # This file is read before Django is set up.
+        from experiments.queue.selectors.workers import living_workers
+
         for name, process in tuple(self.processes.items()):
             if name not in USUAL or process.poll() is not None:
                 self.stop(name)
@@ -61,6 +61,8 @@ class LivePlatform:
 
     def empty(self) -> None:
         """Every table but the workers', who stay; numbers begin anew, and so must the runs' logs."""
+        from experiments.models import Run, RunState
+
         if "worker-1" in self.processes and Run.objects.filter(state=RunState.RUNNING).exists():
             self.stop("worker-1")
         tables = set(connection.introspection.django_table_names(only_existing=True)) - set(LASTING)
