@@ -53,7 +53,8 @@ def member(live_platform: LivePlatform, django_db_blocker: DjangoDbBlocker) -> U
 def expected(message: ConsoleMessage) -> bool:
     """Chromium reports every refusal: a launch with problems, and a last look at a study that was deleted meanwhile."""
     refused, gone = any(f"status of {code}" in message.text for code in (413, 422)), "404 (Not Found)" in message.text
-    return refused or (gone and "/studies/" in message.location["url"])
+    late = "Error Code 404 from /studies/" in message.text
+    return refused or late or (gone and "/studies/" in message.location["url"])
 
 
 def watch(page: Page, complaints: list[str]) -> None:

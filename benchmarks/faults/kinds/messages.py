@@ -13,7 +13,7 @@ from benchmarks.faults.trial import Fault, Trial
 from experiments.models import Device
 from experiments.queue.services.wake_up import send_wake_ups
 
-RECEIVED = re.compile(r"Task workers\.tasks\.work\[([0-9a-f-]+)\] received")
+RECEIVED = re.compile(r"Task workers\.queue\.task\.work\[([0-9a-f-]+)\] received")
 END_COMMAND = "ECHO no-more"
 SENDERS, WAKE_UPS = 3, 5
 
