@@ -60,7 +60,7 @@ class LivePlatform:
         connection.close()
 
     def empty(self) -> None:
-        """Every table but the workers', who stay. Numbers go on, because the web server remembers specs of runs by theirs."""
+        """Every table but the workers', who stay. Numbers go on: the web server remembers specs of runs by theirs."""
         from experiments.models import Run, RunState
 
         if "worker-1" in self.processes and Run.objects.filter(state=RunState.RUNNING).exists():
