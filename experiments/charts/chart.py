@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
@@ -40,6 +41,17 @@ def csv_value(value: Any) -> Any:
     # Python's writer does not quote a lone return, behind which a spreadsheet would begin a row.
     text = value.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def finite_only(value: Any) -> Any:
+    """A figure as JSON has it: what is not finite is nothing there, which is drawn as a gap."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [finite_only(each) if isinstance(each, float | list | tuple | dict) else each for each in value]
+    if isinstance(value, dict):
+        return {name: finite_only(each) for name, each in value.items()}
+    return value
 
 
 PACKED_LENGTH = 64
@@ -89,7 +101,7 @@ class Chart:
 
     def answer(self) -> dict[str, Any]:
         return {
-            **(pack_figure(dict(self.figure)) if self.figure["data"] else EMPTY_FIGURE),
+            **(finite_only(pack_figure(dict(self.figure))) if self.figure["data"] else EMPTY_FIGURE),
             "title": self.title,
             "description": self.description,
             "notes": self.notes,

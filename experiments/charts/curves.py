@@ -75,6 +75,7 @@ class CurvesInfo:
     band: Band
     curves: tuple[Curve, ...]
     lost: int
+    missed: int = 0
 
     @property
     def last_round(self) -> int:
@@ -99,7 +100,21 @@ def curves_info(
         if cell_points
     )
     lost = sum(point.lost for cell_points in statistics_by_cell.values() for point in cell_points)
-    return CurvesInfo(label, band, curves, lost)
+    return CurvesInfo(label, band, curves, lost, missed_seeds(point for point in points if point.cell in styles))
+
+
+def missed_seeds(points: Iterable[SeedStatistics]) -> int:
+    """Of all cells: seeds that ended before their cell's curve does, which is then a mean of the others."""
+    most: dict[str, int] = {}
+    for point in points:
+        most[point.cell] = max(most.get(point.cell, 0), point.missed)
+    return sum(most.values())
+
+
+def missed_seeds_note(missed: int) -> str:
+    verb = "seed ended" if missed == 1 else "seeds ended"
+    where = "before its curve does" if missed == 1 else "before their curves do"
+    return f"{missed} {verb} {where} (failed, cancelled or stopped): not in the means from there on" if missed else ""
 
 
 def curve_points(points: Sequence[SeedStatistics], scale: float, band: Band) -> Iterator[CurvePoint]:
@@ -157,8 +172,8 @@ def line_trace(curve: Curve, metric: MetricLabel) -> dict[str, Any]:
 
 
 def hover_text(point: CurvePoint, metric: MetricLabel) -> str:
-    spread = f" ± {(point.band[1] - point.band[0]) / 2:.{metric.digits}f}" if point.band else ""
-    return f"{point.mean:.{metric.digits}f}{spread} · n={point.n}"
+    spread = f" ± {metric.shown(point.band[1] / 2 - point.band[0] / 2)}" if point.band else ""
+    return f"{metric.shown(point.mean)}{spread} · n={point.n}"
 
 
 def band_trace(curve: Curve) -> dict[str, Any]:
@@ -202,7 +217,7 @@ def curves_description(info: CurvesInfo) -> str:
     """The chart in words, for people who do not see it."""
     if not info.curves:
         return f"No {info.metric.text.lower()} has been measured yet."
-    ends = "; ".join(f"{each.label}: {each.points[-1].mean:.{info.metric.digits}f}" for each in info.curves)
+    ends = "; ".join(f"{each.label}: {info.metric.shown(each.points[-1].mean)}" for each in info.curves)
     return f"{info.metric.axis}, over rounds 0 to {info.last_round}, mean over seeds. Last values: {ends}."
 
 
@@ -223,6 +238,8 @@ def curves_notes(info: CurvesInfo, drawn_cells: int, cells: int) -> str:
     if info.lost:
         verb = "value is" if info.lost == 1 else "values are"
         notes.append(f"{info.lost} {verb} not finite (diverged) and left out of the means")
+    if info.missed:
+        notes.append(missed_seeds_note(info.missed))
     if cells > drawn_cells:
         notes.append(f"{drawn_cells} of {cells} cells drawn")
     return " · ".join(notes)

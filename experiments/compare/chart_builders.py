@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from typing import Any
 
 from experiments.charts.chart import EMPTY_FIGURE, Chart, DataTable, empty_chart
 from experiments.charts.confusion import (
@@ -48,7 +49,7 @@ from experiments.compare.charts.fairness import (
     fairness_legend,
     fairness_table,
 )
-from experiments.compare.charts.heat_map import heat_description, heat_figure, heat_info, heat_table
+from experiments.compare.charts.heat_map import heat_description, heat_figure, heat_info, heat_notes, heat_table
 from experiments.compare.charts.pivot_table import PivotTable, pivot_data, pivot_table
 from experiments.compare.charts.published_marks import (
     PUBLISHED_NOTE,
@@ -67,10 +68,11 @@ from experiments.compare.charts.significance import (
     significance_info,
     significance_table,
 )
-from experiments.compare.charts.values import ValueChoice, compared_axis, value_label
+from experiments.compare.charts.values import ValueChoice, compared_axis, lost_note, value_label
 from experiments.compare.choices import Choices, Tab
 from experiments.compare.samples import Samples, one_column, run_values, samples_by_cell, samples_of, spent_samples
 from experiments.compare.selection import Selection
+from experiments.compare.selectors.cells import SelectedCell
 from experiments.compare.selectors.clients import client_accuracies, confusion_matrices
 from experiments.labels.axes import axis_title
 from experiments.labels.metrics import metric_label
@@ -81,7 +83,7 @@ from experiments.presets.selectors import full_specs, study_preset
 from experiments.results.charts import clients as client_charts
 from experiments.results.selectors.clients import client_history, clients_of
 from experiments.statistics.curves import curve_statistics
-from experiments.statistics.over_seeds import Sample, SeedStatistics
+from experiments.statistics.over_seeds import Sample, SeedStatistics, ended_seeds, exact_sum
 
 MOST_LINES = 40
 """As many lines as can still be told apart with panels, hues and dashes."""
@@ -132,11 +134,10 @@ def target_notes(selection: Selection, choices: Choices, styles: dict[str, CellS
     if target is None:
         return {}
     rounds_to_target = ValueChoice("rounds", target=target)
-    runs = [run.pk for cell in selection.cells if cell.key in styles for run in cell.runs]
+    runs = {run.pk: run for cell in selection.cells if cell.key in styles for run in cell.runs}
     notes_by_label: dict[str, list[str]] = {}
-    for (cell, _), sample in samples_by_cell(
-        run_values(runs, choices.metric, rounds_to_target), selection.runs
-    ).items():
+    values = run_values(list(runs), choices.metric, rounds_to_target)
+    for (cell, _), sample in samples_by_cell(values, runs).items():
         notes_by_label.setdefault(styles[cell].line.label, []).append(target_note(sample))
     return {name: notes[0] if len(notes) == 1 else "" for name, notes in notes_by_label.items()}
 
@@ -144,20 +145,20 @@ def target_notes(selection: Selection, choices: Choices, styles: dict[str, CellS
 def target_note(sample: Sample) -> str:
     if sample.mean is None:
         return "never at the target"
-    few = f" ({sample.n} of {sample.n + sample.missed} seeds)" if sample.missed else ""
+    few = "" if sample.complete else f" ({sample.n} of {len(sample.every_seed)} seeds)"
     return f"target after {sample.mean:.1f}".removesuffix(".0") + f" rounds{few}"
 
 
 def curve_table(selection: Selection, info: CompareCurvesInfo, points: Sequence[SeedStatistics]) -> DataTable:
     x_column = (info.x.name,) if info.x.spent else ()
-    columns = ("cell", *selection.axes, "round", *x_column, "mean", "std", "low", "high", "n", "lost")
+    columns = ("cell", *selection.axes, "round", *x_column, "mean", "std", "low", "high", "n", "lost", "missed")
     rows = tuple(
         (
             point.cell,
             *(words[point.cell] for words in selection.axes.values()),
             point.round,
             *((point.x,) if x_column else ()),
-            *(point.mean, point.std, point.low, point.high, point.n, point.lost),
+            *(point.mean, point.std, point.low, point.high, point.n, point.lost, point.missed),
         )
         for point in points
     )
@@ -223,7 +224,7 @@ def heat_chart(selection: Selection, choices: Choices) -> Chart:
         heat_figure(info, narrow=choices.narrow),
         heat_description(info),
         lambda: heat_table(info),
-        "Means over seeds",
+        heat_notes(info),
         empty=no_values_text(choices),
     )
 
@@ -304,10 +305,11 @@ def cost_seconds_chart(selection: Selection, choices: Choices) -> Chart:
     return cost_chart(selection, choices, "seconds")
 
 
-def client_spreads(selection: Selection, choices: Choices) -> tuple[ClientSpread, ...]:
-    accuracies_by_run = client_accuracies(runs=list(selection.runs))
+def client_spreads(
+    selection: Selection, choices: Choices, accuracies_by_run: Mapping[int, Sequence[float]]
+) -> tuple[ClientSpread, ...]:
     accuracies_by_cell = {
-        cell.key: [accuracies_by_run[run.pk] for run in cell.runs if run.pk in accuracies_by_run]
+        cell.key: [mean_of_clients(runs) for runs in values_by_seed(cell, accuracies_by_run).values()]
         for cell in selection.cells
         if any(run.pk in accuracies_by_run for run in cell.runs)
     }
@@ -316,17 +318,43 @@ def client_spreads(selection: Selection, choices: Choices) -> tuple[ClientSpread
     return fairness_info({cell: styles[cell] for cell in drawn_cells}, drawn_cells)
 
 
+def values_by_seed(cell: SelectedCell, values_by_run: Mapping[int, Any]) -> dict[int, list[Any]]:
+    seeds: dict[int, list[Any]] = {}
+    for run in cell.runs:
+        if run.pk in values_by_run:
+            seeds.setdefault(run.seed, []).append(values_by_run[run.pk])
+    return seeds
+
+
+def mean_of_clients(runs: Sequence[Sequence[float]]) -> list[float]:
+    """Of the runs of one seed, in which a client holds the same data; the first, should their clients differ."""
+    if len({len(run) for run in runs}) > 1:
+        return list(runs[0])
+    return [exact_sum(values) / len(runs) for values in zip(*runs, strict=True)]
+
+
 def fairness_chart(selection: Selection, choices: Choices) -> Chart:
-    spreads = client_spreads(selection, choices)
+    accuracies_by_run = client_accuracies(runs=list(selection.runs))
+    spreads = client_spreads(selection, choices, accuracies_by_run)
     return Chart(
         "Accuracies of clients",
         fairness_figure(spreads, choices.shape),
         fairness_description(spreads),
         lambda: fairness_table(spreads),
-        "All clients of all seeds at the last evaluated round" if spreads else "",
+        fairness_notes(selection, accuracies_by_run),
         fairness_legend(spreads),
         empty="Single clients were not evaluated: launch with evaluation on clients.",
     )
+
+
+def fairness_notes(selection: Selection, accuracies_by_run: Mapping[int, Any]) -> str:
+    """Of how many seeds of cells whose clients were evaluated no client is there."""
+    measured_cells = [(cell, seeds) for cell in selection.cells if (seeds := values_by_seed(cell, accuracies_by_run))]
+    missed = sum(
+        len(ended_seeds((run.seed, run.state) for run in cell.runs) - set(seeds)) for cell, seeds in measured_cells
+    )
+    notes = ["All clients of all seeds at the last evaluated round" if measured_cells else "", lost_note(0, missed)]
+    return " · ".join(filter(None, notes))
 
 
 def client_rounds_chart(selection: Selection, choices: Choices) -> Chart:
@@ -364,14 +392,14 @@ def client_table(info: client_charts.ClientsInfo) -> DataTable:
 
 
 def confusion_chart(selection: Selection, choices: Choices) -> Chart:
-    """Seeds of a cell together, up to six cells side by side."""
+    """Seeds of a cell together, up to six cells side by side; of a seed that was computed again, the first."""
     matrices_by_run, styles, infos = (
         confusion_matrices(runs=list(selection.runs)),
         selection.styles_without_panels(choices),
         {},
     )
     for cell in selection.cells:
-        matrices = [matrices_by_run[run.pk] for run in cell.runs if run.pk in matrices_by_run]
+        matrices = [runs[0] for runs in values_by_seed(cell, matrices_by_run).values()]
         info = sum_confusions(matrices, class_names(cell.spec, len(matrices[0]))) if matrices else None
         if info is not None:
             infos[styles[cell.key].whole_label] = info

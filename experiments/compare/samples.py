@@ -19,14 +19,15 @@ from experiments.compare.selectors.values import (
     values_at,
 )
 from experiments.labels.metrics import metric_label
-from experiments.statistics.over_seeds import Sample, Seed, merge_seeds
+from experiments.statistics.over_seeds import Sample, Seed, merge_seeds, with_missing_seeds
 
 Samples = dict[tuple[str, int], Sample]
 
 
 def samples_of(selection: Selection, choices: Choices) -> Samples:
     """By cell and column; a column is a round where rounds were asked for, otherwise 0."""
-    return samples_by_cell(run_values(list(selection.runs), choices.metric, choices.value), selection.runs)
+    values = run_values(list(selection.runs), choices.metric, choices.value)
+    return samples_by_cell(values, selection.runs, choices.value.columns)
 
 
 def run_values(runs: Sequence[int], metric: str, choice: ValueChoice) -> list[RunValue]:
@@ -53,13 +54,25 @@ def to_target(runs: Sequence[int], metric: str, choice: ValueChoice) -> list[Run
     )
 
 
-def samples_by_cell(values: Iterable[RunValue], runs: Mapping[int, SelectedRun]) -> Samples:
-    """By cell and column; runs of one seed count once."""
+def samples_by_cell(
+    values: Iterable[RunValue], runs: Mapping[int, SelectedRun], columns: Sequence[int] = (0,)
+) -> Samples:
+    """By cell and column; runs of one seed count once, and seeds of a cell that ended without a value are missing."""
     values_by_seed: dict[tuple[str, int], dict[Seed, list[float | None]]] = {}
     for each in values:
         run = runs[each.run]
         values_by_seed.setdefault((run.cell, each.column), {}).setdefault(run.seed, []).append(each.value)
-    return {key: merge_seeds(seeds) for key, seeds in values_by_seed.items()}
+    if not values_by_seed:
+        return {}
+    states: dict[str, list[tuple[Seed, str]]] = {}
+    for run in runs.values():
+        states.setdefault(run.cell, []).append((run.seed, run.state))
+    samples = {
+        (cell, column): merge_seeds(with_missing_seeds(values_by_seed.get((cell, column), {}), states[cell]))
+        for cell in states
+        for column in columns
+    }
+    return {key: sample for key, sample in samples.items() if sample.every_seed}
 
 
 def one_column(samples: Samples, choice: ValueChoice) -> dict[str, Sample]:

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Path, Query, Router, Status
 
 from experiments.api.schemas import Id, error_responses
+from experiments.core.json_values import json_safe
 from experiments.models import Study
 from experiments.presets.comparison import ComparisonRow
 from experiments.presets.preset import Preset, ScaleName, presets
@@ -26,6 +27,7 @@ from experiments.studies.schemas import StudyDetail, study_answers
 from experiments.web.requests import current_user
 
 router = Router(tags=["presets"])
+MEASURED = ("mean", "low", "high", "n", "lost", "missed", "difference", "inside", "reason")
 PresetName = Annotated[str, Path(max_length=100, description="A preset's name.", examples=["iaisy-2024"])]
 MeasuredStudy = Annotated[
     Id | None, Query(None, description="Which study; the newest launch of the preset otherwise.", examples=[7])
@@ -105,5 +107,5 @@ def comparison_answer(row: ComparisonRow) -> dict[str, Any]:
         **published.model_dump(include={"match", "reading", "unit", "approximate", "note"}),
         "published": published.value,
         "published_std": published.std,
-        **{name: getattr(row, name) for name in ("mean", "low", "high", "n", "difference", "inside", "reason")},
+        **json_safe({name: getattr(row, name) for name in MEASURED}),
     }

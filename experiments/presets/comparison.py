@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from experiments.presets.preset import CurveReading, Final, Over, Preset, Published, Saved
-from experiments.presets.readings import Curves, read_sample, saved_percent
-from experiments.statistics.intervals import paired_difference, t_half_width
+from experiments.presets.readings import CurvesBySeed, read_sample, saved_percent
+from experiments.statistics.intervals import interval_around, paired_difference, t_half_width
 from experiments.statistics.over_seeds import Sample
 
 NOT_IN_GRID = "This study has no such cell."
 NOT_DONE = "No run of this cell is done yet."
 NOT_READ = "The runs have no such number: they are shorter than the published ones, or never got there."
 NOT_FINITE = "Every run of this cell diverged."
+SEEDS_LOST = "Seeds of these cells diverged or have no value: the difference of the others would tell of survivors."
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,19 @@ class MeasuredCell:
     """A cell of a study: its spec as resolved, and the curves of its finished runs by seed."""
 
     spec: Mapping[str, Any]
-    runs: Mapping[int, Curves]
+    seeds: CurvesBySeed
+
+    @property
+    def measured_seeds(self) -> int:
+        return sum(1 for runs in self.seeds.values() if runs)
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One published number and what was measured; `reason` says why it cannot be compared."""
+    """One published number and what was measured; `reason` says why it cannot be compared.
+
+    `lost` and `missed` seeds have no value and are not in the mean, which then is in no interval either.
+    """
 
     published: Published
     mean: float | None = None
@@ -36,10 +44,13 @@ class ComparisonRow:
     n: int = 0
     reason: str = ""
     spec: Mapping[str, Any] | None = None
+    lost: int = 0
+    missed: int = 0
 
     @property
     def difference(self) -> float | None:
-        return None if self.mean is None else self.mean - self.published.value
+        """Nothing is claimed of the mean of the seeds that are left where others are lost."""
+        return None if self.mean is None or self.lost or self.missed else self.mean - self.published.value
 
     @property
     def inside(self) -> bool | None:
@@ -96,18 +107,20 @@ def comparison_row(published: Published, finder: CellFinder) -> ComparisonRow:
 
 
 def cell_row(published: Published, cell: MeasuredCell) -> ComparisonRow:
-    if not cell.runs:
+    if not cell.measured_seeds:
         return ComparisonRow(published, reason=NOT_DONE, spec=cell.spec)
     assert isinstance(published.reading, CurveReading)
-    return sample_row(published, read_sample(published.reading, cell.runs, unit_scale(published)), cell.spec)
+    return sample_row(published, read_sample(published.reading, cell.seeds, unit_scale(published)), cell.spec)
 
 
 def sample_row(published: Published, sample: Sample, spec: Mapping[str, Any]) -> ComparisonRow:
+    """An interval only of all seeds: that of those that are left would tell of survivors."""
+    row = ComparisonRow(published, sample.mean, n=sample.n, spec=spec, lost=sample.lost, missed=sample.missed)
     if sample.mean is None:
-        return ComparisonRow(published, reason=NOT_FINITE if sample.lost else NOT_READ, spec=spec)
-    half = t_half_width(sample.std, sample.n)
-    low, high = (None, None) if half is None else (sample.mean - half, sample.mean + half)
-    return ComparisonRow(published, sample.mean, low, high, sample.n, spec=spec)
+        return replace(row, reason=NOT_FINITE if sample.lost and not sample.missed else NOT_READ)
+    half = t_half_width(sample.std, sample.n) if sample.complete else None
+    low, high = (None, None) if half is None else interval_around(sample.mean, half)
+    return replace(row, low=low, high=high)
 
 
 def best_cell_row(published: Published, finder: CellFinder) -> ComparisonRow:
@@ -115,7 +128,8 @@ def best_cell_row(published: Published, finder: CellFinder) -> ComparisonRow:
     comparable = [each for each in rows if each.mean is not None]
     if not rows:
         return ComparisonRow(published, reason=finder.missing_reason(published.match))
-    return max(comparable, key=lambda each: each.mean or 0.0) if comparable else rows[0]
+    complete = [each for each in comparable if not (each.lost or each.missed)]
+    return max(complete or comparable, key=lambda each: each.mean or 0.0) if comparable else rows[0]
 
 
 def pair_row(published: Published, finder: CellFinder) -> ComparisonRow:
@@ -124,20 +138,28 @@ def pair_row(published: Published, finder: CellFinder) -> ComparisonRow:
     ours, theirs = finder.best_match(published.match), finder.best_match(against)
     if ours is None or theirs is None:
         return ComparisonRow(published, reason=finder.missing_reason(published.match if ours is None else against))
-    if not ours.runs or not theirs.runs:
+    if not ours.measured_seeds or not theirs.measured_seeds:
         return ComparisonRow(published, reason=NOT_DONE, spec=ours.spec)
     if isinstance(published.reading, Saved):
-        percent = saved_percent(ours.runs, theirs.runs, worst=published.reading.worst)
-        return (
-            ComparisonRow(published, reason=NOT_READ)
-            if percent is None
-            else ComparisonRow(published, percent, n=len(ours.runs), spec=ours.spec)
-        )
-    reading = Final(take="final")
-    difference = paired_difference(*(read_sample(reading, cell.runs, unit_scale(published)) for cell in (ours, theirs)))
+        return saved_row(published, ours, theirs)
+    reading, scale = Final(take="final"), unit_scale(published)
+    own, other = read_sample(reading, ours.seeds, scale), read_sample(reading, theirs.seeds, scale)
+    row = ComparisonRow(
+        published, spec=ours.spec, lost=len(own.diverged | other.diverged), missed=len(own.missing | other.missing)
+    )
+    difference = paired_difference(own, other)
     if difference is None:
-        return ComparisonRow(published, reason=NOT_READ, spec=ours.spec)
-    return ComparisonRow(published, difference.mean, difference.low, difference.high, difference.n, spec=ours.spec)
+        return replace(row, reason=SEEDS_LOST if row.lost or row.missed else NOT_READ)
+    return replace(row, mean=difference.mean, low=difference.low, high=difference.high, n=difference.n)
+
+
+def saved_row(published: Published, ours: MeasuredCell, theirs: MeasuredCell) -> ComparisonRow:
+    assert isinstance(published.reading, Saved)
+    percent = saved_percent(ours.seeds, theirs.seeds, worst=published.reading.worst)
+    if percent is None:
+        return ComparisonRow(published, reason=NOT_READ)
+    missed = len(ours.seeds) - ours.measured_seeds
+    return ComparisonRow(published, percent, n=ours.measured_seeds, spec=ours.spec, missed=missed)
 
 
 def unit_scale(published: Published) -> float:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from statistics import fmean, stdev, variance
 from typing import Any
 
 from experiments.presets.preset import ArgMax, At, Converge, Count, CurveReading, Final, Max, Over, Reach
-from experiments.statistics.over_seeds import Sample, merge_seeds
+from experiments.statistics.over_seeds import Sample, mean_and_std, merge_seeds
 from workers.clustering.convergence import Effort, bytes_saved, has_converged
 
 Curve = Mapping[int, float]
 Curves = Mapping[str, Curve]
 """By metric: the value of each round, in order of rounds."""
+CurvesBySeed = Mapping[int, Sequence[Curves]]
+"""The curves of the finished runs of each seed of a cell; none for a seed that ended without one."""
 
 
 def read_number(reading: CurveReading, curves: Curves) -> float | None:
@@ -23,13 +24,23 @@ def read_number(reading: CurveReading, curves: Curves) -> float | None:
         READERS[type(reading)](reading, without_round_zero(curve)) for curve in select_curves(reading.metric, curves)
     ]
     known = [value for value in numbers if value is not None]
-    return fmean(known) if known and len(known) == len(numbers) else None
+    return mean_of(known) if known and len(known) == len(numbers) else None
 
 
-def read_sample(reading: CurveReading, seeds: Mapping[int, Curves], scale: float = 1.0) -> Sample:
+def mean_of(values: Sequence[float]) -> float:
+    """Not a number where one of them is not finite."""
+    mean = mean_and_std(values)[0] if all(map(math.isfinite, values)) else None
+    return math.nan if mean is None else mean
+
+
+def read_sample(reading: CurveReading, seeds: CurvesBySeed, scale: float = 1.0) -> Sample:
     """That number of each seed; those that are not finite, or never got there, are counted."""
-    values = {seed: read_number(reading, curves) for seed, curves in seeds.items()}
-    return merge_seeds({seed: [None if value is None else value * scale] for seed, value in values.items()})
+    return merge_seeds(
+        {
+            seed: [None if (value := read_number(reading, curves)) is None else value * scale for curves in runs]
+            for seed, runs in seeds.items()
+        }
+    )
 
 
 def select_curves(metric: str, curves: Curves) -> list[Curve]:
@@ -66,7 +77,13 @@ def read_over(reading: Over, curve: Curve) -> float | None:
     values = [value for number, value in curve.items() if reading.first <= number <= reading.last]
     if not curve or max(curve) < reading.last or len(values) < 2:
         return None
-    return fmean(values) if reading.take == "mean" else variance(values)
+    return mean_of(values) if reading.take == "mean" else variance_of(values)
+
+
+def variance_of(values: Sequence[float]) -> float:
+    """Of at least two; not a number where one of them is not finite."""
+    std = mean_and_std(values)[1] if all(map(math.isfinite, values)) else None
+    return math.nan if std is None else std * std
 
 
 def read_reach(reading: Reach, curve: Curve) -> float | None:
@@ -100,7 +117,7 @@ BYTES = ("bytes_up", "bytes_down", "bytes_peer")
 DETECTORS = "athena.detector_accuracy.*"
 
 
-def saved_percent(ours: Mapping[int, Curves], theirs: Mapping[int, Curves], *, worst: bool) -> float | None:
+def saved_percent(ours: CurvesBySeed, theirs: CurvesBySeed, *, worst: bool) -> float | None:
     """Of all bytes of all rounds; `worst`: of those until convergence, as ATHENA-FL states its worst case."""
     if not worst:
         spent, usual = mean_bytes(ours), mean_bytes(theirs)
@@ -111,30 +128,48 @@ def saved_percent(ours: Mapping[int, Curves], theirs: Mapping[int, Curves], *, w
     return 100 * bytes_saved(own, other)[1]
 
 
-def convergence_effort(runs: Mapping[int, Curves]) -> Effort | None:
+def convergence_effort(seeds: CurvesBySeed) -> Effort | None:
     """Rounds and bytes until convergence; None where nothing has converged."""
-    rounds = rounds_to_convergence(runs)
-    if not rounds:
-        return None
-    return Effort(fmean(rounds), stdev(rounds) if len(rounds) > 1 else 0.0, bytes_per_round(runs))
+    rounds = rounds_to_convergence(seeds)
+    mean, std = mean_and_std(rounds)
+    return None if mean is None else Effort(mean, std or 0.0, bytes_per_round(seeds))
 
 
-def mean_bytes(runs: Mapping[int, Curves]) -> float:
-    return fmean(
-        sum(sum(without_round_zero(curves.get(name, {})).values()) for name in BYTES) for curves in runs.values()
+def mean_over_seeds(seeds: CurvesBySeed, number: Callable[[Curves], float]) -> float:
+    """Of at least one seed with a finished run; runs of one seed count once."""
+    return mean_of([mean_of([number(curves) for curves in runs]) for runs in seeds.values() if runs])
+
+
+def mean_bytes(seeds: CurvesBySeed) -> float:
+    return mean_over_seeds(
+        seeds, lambda curves: sum(sum(without_round_zero(curves.get(name, {})).values()) for name in BYTES)
     )
 
 
-def bytes_per_round(runs: Mapping[int, Curves]) -> float:
-    rounds = fmean(len(without_round_zero(curves.get("bytes_up", {}))) for curves in runs.values())
-    return mean_bytes(runs) / rounds if rounds else 0.0
+def bytes_per_round(seeds: CurvesBySeed) -> float:
+    rounds = mean_over_seeds(seeds, lambda curves: float(len(without_round_zero(curves.get("bytes_up", {})))))
+    return mean_bytes(seeds) / rounds if rounds else 0.0
 
 
-def rounds_to_convergence(runs: Mapping[int, Curves]) -> list[float]:
-    """Rounds to convergence of every detector of every run, or of the runs themselves where they have no detectors."""
+def rounds_to_convergence(seeds: CurvesBySeed) -> list[float]:
+    """Of every detector of every seed, or of the seeds' accuracy where they have no detectors, once they converged."""
+    return [number for number in convergence_numbers(seeds) if number is not None]
+
+
+def convergence_numbers(seeds: CurvesBySeed) -> list[float | None]:
+    """None for what has not converged in every run of its seed, and for a seed that is missing."""
     rule = Converge(take="converge")
-    curves = [
-        curve for each in runs.values() for curve in select_curves(DETECTORS, each) or select_curves("accuracy", each)
-    ]
-    rounds = [read_convergence(rule, without_round_zero(curve)) for curve in curves]
-    return [value for value in rounds if value is not None]
+    rounds: list[float | None] = []
+    for runs in seeds.values():
+        if not runs:
+            rounds.append(None)
+        for name in dict.fromkeys(name for curves in runs for name in converging_metrics(curves)):
+            numbers = [read_convergence(rule, without_round_zero(curves.get(name, {}))) for curves in runs]
+            known = [number for number in numbers if number is not None]
+            rounds.append(mean_of(known) if len(known) == len(runs) else None)
+    return rounds
+
+
+def converging_metrics(curves: Curves) -> list[str]:
+    detectors = [name for name in curves if name.startswith(DETECTORS[:-1])]
+    return detectors or [name for name in curves if name == "accuracy"]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from experiments.api.schemas import Answer, Id, example_config
+from experiments.api.schemas import Answer, Id, Number, example_config
 
 SCALE = {"note": "UCI HAR only; 3 seeds of 20.", "runs": 9, "blocks": [{"dataset": {"name": "uci-har"}}]}
 
@@ -105,6 +105,8 @@ class ComparedAnswer(Answer):
         low=91.0,
         high=93.6,
         n=5,
+        lost=0,
+        missed=0,
         difference=1.15,
         inside=True,
         reason="",
@@ -124,16 +126,20 @@ class ComparedAnswer(Answer):
     """Whether it was read from a picture or stated roughly."""
     note: str
     """As what it is read, where that is not certain."""
-    mean: float | None
+    mean: Number | None
     """The measured mean over seeds; null where it cannot be compared."""
-    low: float | None
-    """Lower end of its 95 % interval, by Student's t; null for fewer than two seeds."""
-    high: float | None
+    low: Number | None
+    """Lower end of its 95 % interval, by Student's t; null for fewer than two seeds and where seeds are lost."""
+    high: Number | None
     """Upper end."""
     n: int
     """How many seeds."""
-    difference: float | None
-    """Measured less published."""
+    lost: int
+    """Seeds that diverged: they are not in the mean, and there is no interval without them."""
+    missed: int
+    """Seeds without a value, as their runs failed, were cancelled or never got there: likewise."""
+    difference: Number | None
+    """Measured less published; null where seeds are lost."""
     inside: bool | None
     """Whether the published number lies in the interval."""
     reason: str

@@ -13,7 +13,8 @@ from experiments.datasets.selectors import dataset_names, missing_data_text
 from experiments.models import Run, RunState, Study
 from experiments.presets.comparison import ComparisonRow, MeasuredCell, compare_with_published
 from experiments.presets.preset import CurveReading, Preset, ScaleName, presets
-from experiments.presets.readings import BYTES, DETECTORS, Curves
+from experiments.presets.readings import BYTES, DETECTORS, Curves, CurvesBySeed
+from experiments.statistics.over_seeds import with_missing_seeds
 from workers.catalog import load_catalog
 from workers.errors import SpecError
 from workers.spec import expand
@@ -71,12 +72,20 @@ def measured_cells(study: Study, metrics: Iterable[str]) -> list[MeasuredCell]:
     rows = Run.objects.filter(studies=study).order_by("memberships__position")
     runs = list(rows.values("pk", "cell", "seed", "spec", "state"))
     curves = read_run_curves([run["pk"] for run in runs if run["state"] == RunState.DONE], list(metrics))
-    seeds: dict[str, dict[int, Curves]] = {run["cell"]: {} for run in runs}
+    members: dict[str, list[tuple[int, int, str]]] = {}
     for run in runs:
-        if run["pk"] in curves:
-            seeds[run["cell"]][run["seed"]] = curves[run["pk"]]
+        members.setdefault(run["cell"], []).append((run["pk"], run["seed"], run["state"]))
     specs = {run["cell"]: run["spec"] for run in runs}
-    return [MeasuredCell(specs[cell], curves_by_seed) for cell, curves_by_seed in seeds.items()]
+    return [MeasuredCell(specs[cell], curves_by_seed(each, curves)) for cell, each in members.items()]
+
+
+def curves_by_seed(runs: Sequence[tuple[int, int, str]], curves: Mapping[int, Curves]) -> CurvesBySeed:
+    """Of one cell's runs, each with its seed and state: all curves of each seed, none for one that is missing."""
+    seeds: dict[int, list[Curves]] = {}
+    for run, seed, _ in runs:
+        if run in curves:
+            seeds.setdefault(seed, []).append(curves[run])
+    return with_missing_seeds(seeds, [(seed, state) for _, seed, state in runs])
 
 
 def read_run_curves(runs: list[int], metrics: list[str]) -> dict[int, dict[str, dict[int, float]]]:

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
+from experiments.compare.charts.values import lost_text
 from experiments.compare.views.displays import displays_context
 from experiments.models import Study
 from experiments.presets import wording
@@ -65,6 +66,7 @@ class ComparisonLine:
     unit: str
     measured: str
     n: int
+    lost: str
     difference: str
     inside: bool | None
 
@@ -143,6 +145,7 @@ def comparison_line(row: ComparisonRow) -> ComparisonLine:
         wording.unit_text(published),
         wording.measured_text(row),
         row.n,
+        lost_text(row.lost, row.missed),
         difference,
         row.inside,
     )

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from experiments.statistics.over_seeds import Sample
+from experiments.statistics.over_seeds import Sample, mean_and_std
 
 RESAMPLES = 2_000
 ENUMERATED = 6
@@ -33,19 +33,66 @@ class Difference:
             return "unknown"
         return "more" if self.low > 0 else "less" if self.high < 0 else "tie"
 
+    def scaled(self, scale: float) -> Difference:
+        low, high = (None if end is None else end * scale for end in (self.low, self.high))
+        return Difference(self.mean * scale, self.n, low, high)
+
 
 def t_half_width(std: float | None, n: int) -> float | None:
     return None if std is None or n < 2 else t_quantile(n) * std / math.sqrt(n)
 
 
 def paired_difference(first: Sample, second: Sample) -> Difference | None:
-    """First minus second; None where no seed is in both."""
-    common = sorted(first.seeds.keys() & second.seeds.keys())
-    if not common:
+    """First minus second over matching seeds; None where no seed matches, or where one of them is lost: the mean of the
+    seeds that are left would tell of survivors."""
+    matching = sorted(first.every_seed & second.every_seed)
+    if not matching or any(seed not in first.seeds or seed not in second.seeds for seed in matching):
         return None
-    both = Sample({seed: first.seeds[seed] - second.seeds[seed] for seed in common})
-    mean, half = both.mean or 0.0, t_half_width(both.std, both.n)
-    return Difference(mean, both.n) if half is None else Difference(mean, both.n, mean - half, mean + half)
+    pairs = [(first.seeds[seed], second.seeds[seed]) for seed in matching]
+    unit = 1.0 if all(math.isfinite(a - b) for a, b in pairs) else 2.0
+    mean, std = mean_and_std([a / unit - b / unit for a, b in pairs])
+    mean, half = (mean or 0.0) * unit, t_half_width(std, len(pairs))
+    if half is None:
+        return Difference(mean, len(pairs))
+    return Difference(mean, len(pairs), *interval_around(mean, half * unit))
+
+
+def interval_around(mean: float, half: float) -> tuple[float, float]:
+    """Everything where the half is infinite."""
+    return (mean - half, mean + half) if math.isfinite(half) else (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class SeedWins:
+    """Two cells seed by seed, where matching seeds are lost: a lost one is worse than any value, and like another.
+
+    Counts of the first and of the second: seeds in which it is better, has diverged, is missing.
+    """
+
+    better: tuple[int, int]
+    diverged: tuple[int, int]
+    missing: tuple[int, int]
+    n: int
+
+    @property
+    def p(self) -> float:
+        """Of the sign test, two-sided and exact, over the seeds in which they differ."""
+        differ, fewer = sum(self.better), min(self.better)
+        return min(1.0, 2 * sum(math.comb(differ, count) for count in range(fewer + 1)) / 2.0**differ)
+
+
+def seed_wins(first: Sample, second: Sample, *, higher: bool) -> SeedWins | None:
+    """None where no matching seed is lost: then the difference of the means counts."""
+    matching = first.every_seed & second.every_seed
+    diverged = (len(first.diverged & matching), len(second.diverged & matching))
+    missing = (len(first.missing & matching), len(second.missing & matching))
+    if not any((*diverged, *missing)):
+        return None
+    worst = -math.inf if higher else math.inf
+    pairs = [(first.seeds.get(seed, worst), second.seeds.get(seed, worst)) for seed in matching]
+    more, less = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    better = (more, less) if higher else (less, more)
+    return SeedWins(better, diverged, missing, len(matching))
 
 
 @cache
@@ -76,7 +123,8 @@ def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[tuple[float, fl
 def middle_share(values: np.ndarray) -> list[tuple[float, float]]:
     """Of each row's resampled means, those at 2.5 % and 97.5 % of the probability."""
     shares, likely = resamples(values.shape[1])
-    means = values @ shares
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = values @ shares
     edges = [edge - 1e-12 for edge in (0.025, 0.975)]
     low, high = equally_likely(means, edges) if values.shape[1] > ENUMERATED else weighted(means, likely, edges)
     return list(zip(low.tolist(), high.tolist(), strict=True))

@@ -17,11 +17,15 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class SignedRanks:
-    """Wilcoxon's test, two-sided and exact. `n` counts the differences that are not zero."""
+    """Wilcoxon's test, two-sided and exact. `n` counts the differences that are not zero.
+
+    `positive`: those above zero have the larger ranks together.
+    """
 
     n: int
     statistic: float
     p: float
+    positive: bool
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,10 @@ def midranks(values: Sequence[float]) -> np.ndarray:
 
 
 def signed_ranks(differences: Sequence[float]) -> SignedRanks | None:
-    """None where every difference is zero. The distribution is that of all 2^n signs, ties included."""
+    """None where every difference is zero. The distribution is that of all 2^n signs, ties included.
+
+    Infinite differences share the largest rank.
+    """
     kept = [each for each in differences if each != 0]
     if not kept:
         return None
@@ -57,7 +64,8 @@ def signed_ranks(differences: Sequence[float]) -> SignedRanks | None:
         ways[:rank] /= 2
     positive = int(doubled[np.array(kept) > 0].sum())
     smaller = min(positive, int(doubled.sum()) - positive)
-    return SignedRanks(len(kept), smaller / 2, min(1.0, 2 * float(ways[: smaller + 1].sum())))
+    p = min(1.0, 2 * float(ways[: smaller + 1].sum()))
+    return SignedRanks(len(kept), smaller / 2, p, 2 * positive > int(doubled.sum()))
 
 
 def smallest_p(n: int) -> float:

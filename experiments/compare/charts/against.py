@@ -9,6 +9,7 @@ from typing import Any
 from experiments.charts.chart import DataTable
 from experiments.charts.curves import BAND_MEANINGS, Band, band_interval, seed_range
 from experiments.charts.styles import CellStyle
+from experiments.compare.charts.values import lost_note, seeds_text
 from experiments.labels.axes import axis_title, value_text
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.intervals import bootstrap_intervals
@@ -23,6 +24,8 @@ class AgainstPoint:
     mean: float
     n: int
     band: tuple[float, float] | None
+    lost: int = 0
+    missed: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,9 @@ class AgainstInfo:
     lines: tuple[AgainstLine, ...]
     cells_without: int
     """So many cells have no such field."""
+    lost: int = 0
+    missed: int = 0
+    """So many seeds have no value, those of cells without any among them."""
 
     @property
     def numeric(self) -> bool:
@@ -63,7 +69,12 @@ def against_info(
         sample = samples.get(cell)
         if sample is not None and sample.mean is not None:
             point = AgainstPoint(
-                axis_position(on_axis[cell]), sample.mean * label.scale, sample.n, error_band(sample, label, band)
+                axis_position(on_axis[cell]),
+                sample.mean * label.scale,
+                sample.n,
+                error_band(sample, label, band),
+                sample.lost,
+                sample.missed,
             )
             lines.setdefault(style.whole_label, []).append(point)
     line_styles = {style.whole_label: style.line for style in styles.values()}
@@ -77,6 +88,8 @@ def against_info(
             for name, points in lines.items()
         ),
         cells_without,
+        sum(samples[cell].lost for cell in styles if cell in samples),
+        sum(samples[cell].missed for cell in styles if cell in samples),
     )
 
 
@@ -131,9 +144,9 @@ def against_trace(line: AgainstLine, info: AgainstInfo) -> dict[str, Any]:
             "thickness": 1.2,
             "visible": any(point.band for point in line.points),
         },
-        "customdata": [point.n for point in line.points],
+        "customdata": [seeds_text(point) for point in line.points],
         "hovertemplate": (
-            f"{line.label}<br>{axis_title(info.axis)} %{{x}}: %{{y:.{digits}f}} · n=%{{customdata}}<extra></extra>"
+            f"{line.label}<br>{axis_title(info.axis)} %{{x}}: %{{y:.{digits}f}} · %{{customdata}}<extra></extra>"
         ),
         "line": {"dash": line.dash, "width": 2},
         "marker": {"size": 7},
@@ -148,12 +161,18 @@ def against_legend(info: AgainstInfo) -> list[dict[str, Any]]:
     ]
 
 
+def lost_part(point: AgainstPoint) -> str:
+    return f" ({seeds_text(point)})" if point.lost or point.missed else ""
+
+
 def against_description(info: AgainstInfo) -> str:
     if not info.lines:
         return f"{info.label.text}: no finished run has a value on this axis yet."
     lines = "; ".join(
         f"{line.label}: "
-        + ", ".join(f"{point.mean:.{info.label.digits}f} at {value_text(point.x)}" for point in line.points)
+        + ", ".join(
+            f"{info.label.shown(point.mean)} at {value_text(point.x)}{lost_part(point)}" for point in line.points
+        )
         for line in info.lines
     )
     return f"{info.label.axis}, against {axis_title(info.axis)}. {lines}."
@@ -163,16 +182,18 @@ def against_notes(info: AgainstInfo) -> str:
     notes = []
     if any(point.band for line in info.lines for point in line.points):
         notes.append(f"Bars: {BAND_MEANINGS[info.band]}")
+    if note := lost_note(info.lost, info.missed):
+        notes.append(note)
     if info.cells_without:
         notes.append(f"{info.cells_without} cells have no {axis_title(info.axis)}")
     return " · ".join(notes)
 
 
 def against_table(info: AgainstInfo) -> DataTable:
-    columns = ("line", info.axis, "mean", "low", "high", "n")
+    columns = ("line", info.axis, "mean", "low", "high", "n", "lost", "missed")
     scale = info.label.scale
     rows = tuple(
-        (line.label, point.x, point.mean / scale, *unscale_band(point.band, scale), point.n)
+        (line.label, point.x, point.mean / scale, *unscale_band(point.band, scale), point.n, point.lost, point.missed)
         for line in info.lines
         for point in line.points
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.charts.chart import DataTable
 from experiments.charts.styles import CellStyle
+from experiments.compare.charts.values import samples_note, seeds_text
 from experiments.labels.metrics import MetricLabel
 from experiments.labels.specs import try_parse_run
 from experiments.statistics.over_seeds import Sample
@@ -26,6 +27,8 @@ class Bar:
     mean: float
     std: float | None
     n: int
+    lost: int = 0
+    missed: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class BarsInfo:
     label: MetricLabel
     parts: tuple[BarPart, ...]
     left_out: int = 0
+    lost_note: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -56,7 +60,9 @@ def bars_info(styles: Mapping[str, CellStyle], samples: Mapping[str, Sample], la
     ]
     bars = tuple(bar_of(style.whole_label, samples[cell], label) for cell, style in measured_cells[:MOST_BARS])
     hues = tuple(style.line.hue for _, style in measured_cells[:MOST_BARS])
-    return BarsInfo(label, (BarPart(label.text, 0, bars, hues),) if bars else (), len(measured_cells) - len(bars))
+    parts = (BarPart(label.text, 0, bars, hues),) if bars else ()
+    note = samples_note(samples[cell] for cell in styles if cell in samples)
+    return BarsInfo(label, parts, len(measured_cells) - len(bars), note)
 
 
 def stacked_bars_info(
@@ -67,16 +73,20 @@ def stacked_bars_info(
     bar_parts = []
     for hue, (name, samples) in enumerate(parts.items()):
         bars = [
-            bar_of(style.whole_label, samples[cell], label) for cell, style in drawn_styles.items() if cell in samples
+            bar_of(style.whole_label, samples[cell], label)
+            for cell, style in drawn_styles.items()
+            if cell in samples and samples[cell].mean is not None
         ]
         if any(bar.mean for bar in bars):
             bar_parts.append(BarPart(name, hue, tuple(bars)))
-    return BarsInfo(label, tuple(bar_parts), len(styles) - len(drawn_styles))
+    first = next(iter(parts.values()), {})
+    note = samples_note(first[cell] for cell in drawn_styles if cell in first)
+    return BarsInfo(label, tuple(bar_parts), len(styles) - len(drawn_styles), note)
 
 
 def bar_of(name: str, sample: Sample, label: MetricLabel) -> Bar:
     std = None if sample.std is None else sample.std * label.scale
-    return Bar(name, (sample.mean or 0.0) * label.scale, std, sample.n)
+    return Bar(name, (sample.mean or 0.0) * label.scale, std, sample.n, sample.lost, sample.missed)
 
 
 def bars_figure(info: BarsInfo, *, narrow: bool = False) -> dict[str, Any]:
@@ -136,8 +146,8 @@ def bar_trace(name: str, hue: int, bars: Sequence[Bar], info: BarsInfo, stacked:
         "x": [bar.mean for bar in bars],
         "y": [bar.name for bar in bars],
         "error_x": {"array": [bar.std or 0 for bar in bars], "visible": not stacked and any(bar.std for bar in bars)},
-        "customdata": [bar.n for bar in bars],
-        "hovertemplate": f"%{{y}}<br>{name}: %{{x:,.{digits}f}} · n=%{{customdata}}<extra></extra>",
+        "customdata": [seeds_text(bar) for bar in bars],
+        "hovertemplate": f"%{{y}}<br>{name}: %{{x:,.{digits}f}} · %{{customdata}}<extra></extra>",
         "meta": {"hue": hue},
     }
 
@@ -153,15 +163,23 @@ def bars_description(info: BarsInfo) -> str:
     if not info.parts:
         return f"{info.label.text}: no finished run has it yet."
     bar_texts = "; ".join(
-        f"{part.label} of {bar.name}: {bar.mean:,.{info.label.digits}f}" for part in info.parts for bar in part.bars
+        f"{part.label} of {bar.name}: {bar.mean:,.{info.label.digits}f}{bar_lost_part(bar)}"
+        for part in info.parts
+        for bar in part.bars
     )
     return f"{info.label.axis}. {bar_texts}."
+
+
+def bar_lost_part(bar: Bar) -> str:
+    return f" ({seeds_text(bar)})" if bar.lost or bar.missed else ""
 
 
 def bars_notes(info: BarsInfo) -> str:
     notes = []
     if len(info.parts) == 1 and any(bar.std for bar in info.parts[0].bars):
         notes.append("Whiskers: mean ± std over seeds")
+    if info.lost_note:
+        notes.append(info.lost_note)
     if info.left_out:
         notes.append(f"{info.left_out} cells more than fit here")
     return " · ".join(notes)
@@ -171,11 +189,14 @@ def bars_table(info: BarsInfo) -> DataTable:
     """In stored units."""
     scale = info.label.scale
     rows = tuple(
-        (bar.name, part.label, bar.mean / scale, None if bar.std is None else bar.std / scale, bar.n)
+        (
+            *(bar.name, part.label, bar.mean / scale, None if bar.std is None else bar.std / scale),
+            *(bar.n, bar.lost, bar.missed),
+        )
         for part in info.parts
         for bar in part.bars
     )
-    return DataTable(("cell", "part", "mean", "std", "n"), rows)
+    return DataTable(("cell", "part", "mean", "std", "n", "lost", "missed"), rows)
 
 
 KILOBYTES = MetricLabel("bytes", "Size of the model", "kB", 1e-3, 1)

@@ -9,13 +9,17 @@ from typing import Any
 from experiments.charts.chart import DataTable
 from experiments.charts.styles import CellStyle
 from experiments.compare.charts.curves import XAxis
+from experiments.compare.charts.values import samples_note, seeds_text
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.over_seeds import Sample
 
 
 @dataclass(frozen=True)
 class CostPoint:
-    """Means over seeds; `colour` is what the hue stands for. `front`: no other cell has at least as much for less."""
+    """Means over seeds; `colour` is what the hue stands for.
+
+    `front`: no other cell has at least as much for less; a cell that lost seeds is neither on it nor before it.
+    """
 
     label: str
     colour: str
@@ -25,6 +29,8 @@ class CostPoint:
     std: float | None
     n: int
     front: bool
+    lost: int = 0
+    missed: int = 0
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class ParetoInfo:
     label: MetricLabel
     cost: XAxis
     points: tuple[CostPoint, ...]
+    lost_note: str = ""
 
     @property
     def front(self) -> list[CostPoint]:
@@ -57,13 +64,22 @@ def pareto_info(
         value, spent = values.get(cell, Sample({})).mean, costs.get(cell, Sample({})).mean
         if value is not None and spent is not None:
             measured_cells.append((cell, spent * cost.scale, value * label.scale))
-    best = on_front([(spent, value if label.higher_is_better else -value) for _, spent, value in measured_cells])
+    sign = 1 if label.higher_is_better else -1
+    complete = {cell: (spent, sign * value) for cell, spent, value in measured_cells if values[cell].complete}
+    front = dict(zip(complete, on_front(list(complete.values())), strict=True))
     points = []
-    for (cell, spent, value), front in zip(measured_cells, best, strict=True):
-        style, sample = styles[cell], values[cell]
-        std = scaled_std(sample, label)
-        points.append(CostPoint(style.whole_label, style.colour, style.line.hue, spent, value, std, sample.n, front))
-    return ParetoInfo(label, cost, tuple(points))
+    for cell, spent, value in measured_cells:
+        style, each = styles[cell], values[cell]
+        points.append(
+            CostPoint(
+                *(style.whole_label, style.colour, style.line.hue, spent, value, scaled_std(each, label), each.n),
+                front=front.get(cell, False),
+                lost=each.lost,
+                missed=each.missed,
+            )
+        )
+    every = [values[cell] for cell in styles if cell in values]
+    return ParetoInfo(label, cost, tuple(points), samples_note(every))
 
 
 def scaled_std(sample: Sample, label: MetricLabel) -> float | None:
@@ -122,9 +138,9 @@ def cost_trace(colour: str, points: Sequence[CostPoint], info: ParetoInfo) -> di
 
 
 def cost_point_text(point: CostPoint, info: ParetoInfo) -> str:
-    value, unit = f"{point.value:.{info.label.digits}f}", f" {info.cost.unit}" if info.cost.unit else ""
+    value, unit = info.label.shown(point.value), f" {info.cost.unit}" if info.cost.unit else ""
     front = " · Pareto front" if point.front else ""
-    return f"{point.label}: {value} for {point.cost:,.4g}{unit} · n={point.n}{front}"
+    return f"{point.label}: {value} for {point.cost:,.4g}{unit} · {seeds_text(point)}{front}"
 
 
 def pareto_legend(info: ParetoInfo) -> list[dict[str, Any]]:
@@ -151,15 +167,18 @@ def pareto_description(info: ParetoInfo) -> str:
 
 def pareto_notes(info: ParetoInfo) -> str:
     front = ", ".join(point.label for point in info.front[:6])
-    return f"◆ Pareto front (no other cell has more for less): {front} · bars: std over seeds" if info.points else ""
+    marks = f"◆ Pareto front (no other cell has more for less): {front} · bars: std over seeds" if info.points else ""
+    lost = f"{info.lost_note}, and cells that lost seeds not on the front" if info.lost_note else ""
+    return " · ".join(filter(None, [marks, lost]))
 
 
 def pareto_table(info: ParetoInfo) -> DataTable:
     scale = info.label.scale
-    return DataTable(
-        ("line", info.cost.name, "mean", "std", "n", "front"),
-        tuple(
-            (p.label, p.cost / info.cost.scale, p.value / scale, None if p.std is None else p.std / scale, p.n, p.front)
-            for p in info.points
-        ),
+    rows = tuple(
+        (
+            *(p.label, p.cost / info.cost.scale, p.value / scale, None if p.std is None else p.std / scale, p.n),
+            *(p.front, p.lost, p.missed),
+        )
+        for p in info.points
     )
+    return DataTable(("line", info.cost.name, "mean", "std", "n", "front", "lost", "missed"), rows)

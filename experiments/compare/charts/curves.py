@@ -14,6 +14,8 @@ from experiments.charts.curves import (
     band_interval,
     band_trace,
     line_trace,
+    missed_seeds,
+    missed_seeds_note,
     scale_interval,
     seed_range,
 )
@@ -78,6 +80,7 @@ class CompareCurvesInfo:
     lost: int
     target: float | None = None
     narrow: bool = False
+    missed: int = 0
 
     @property
     def curves(self) -> list[Curve]:
@@ -116,7 +119,8 @@ def compare_curves_info(
         if points_of_cell:
             here.append(Curve(style.line.label, style.line.hue, style.line.dash, points_of_cell))
     panel_curves = tuple(PanelCurves(row, column, tuple(curves)) for (row, column), curves in panels.items())
-    return CompareCurvesInfo(metric, x, band, panel_curves, sum(point.lost for point in points), target, narrow)
+    lost, missed = sum(point.lost for point in points), missed_seeds(points)
+    return CompareCurvesInfo(metric, x, band, panel_curves, lost, target, narrow, missed)
 
 
 def x_position(point: SeedStatistics, x: XAxis) -> float | None:
@@ -184,7 +188,7 @@ def compare_curves_description(info: CompareCurvesInfo) -> str:
 
 def last_value_text(panel: PanelCurves, curve: Curve, metric: MetricLabel) -> str:
     words = " · ".join(word for word in (curve.label, panel.row, panel.column) if word)
-    return f"{words}: {curve.points[-1].mean:.{metric.digits}f} (n={curve.points[-1].n})"
+    return f"{words}: {metric.shown(curve.points[-1].mean)} (n={curve.points[-1].n})"
 
 
 def compare_curves_notes(info: CompareCurvesInfo, *, drawn_cells: int, cells: int) -> str:
@@ -195,6 +199,8 @@ def compare_curves_notes(info: CompareCurvesInfo, *, drawn_cells: int, cells: in
         notes.append(f"{info.x.text}: mean over seeds of the total up to each round")
     if info.lost:
         notes.append(f"{info.lost:,} {'value is' if info.lost == 1 else 'values are'} not finite (diverged), left out")
+    if info.missed:
+        notes.append(missed_seeds_note(info.missed))
     if cells > drawn_cells:
         notes.append(f"{drawn_cells} of {cells:,} cells drawn: choose fewer above to see the others")
     hidden = len(info.panels) - info.grid.panels

@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.charts.chart import DataTable
 from experiments.charts.panels import PANELS_ACROSS, on_panel, panel_grid, panel_layout
+from experiments.compare.charts.values import samples_note, seeds_text
 from experiments.labels.axes import axis_title, value_text
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.over_seeds import Sample
@@ -18,14 +19,21 @@ MOST_NUMBERED_FIELDS = 144
 
 @dataclass(frozen=True)
 class HeatInfo:
-    """`panels` has, by the words of everything else, a row of means for each value of `y`."""
+    """`panels` has, by the words of everything else, a row of samples for each value of `y`, in stored units."""
 
     label: MetricLabel
     x_axis: str
     y_axis: str
     x: tuple[str, ...]
     y: tuple[str, ...]
-    panels: tuple[tuple[str, tuple[tuple[float | None, ...], ...]], ...]
+    panels: tuple[tuple[str, tuple[tuple[Sample | None, ...], ...]], ...]
+
+    def shown(self, sample: Sample | None) -> float | None:
+        return None if sample is None or sample.mean is None else sample.mean * self.label.scale
+
+    @property
+    def samples(self) -> list[Sample]:
+        return [sample for _, rows in self.panels for row in rows for sample in row if sample]
 
 
 def heat_info(
@@ -38,15 +46,14 @@ def heat_info(
 ) -> HeatInfo:
     """`rest` tells what the two axes do not: each such combination is a map of its own."""
     x, y = sort_labels({on_x[cell] for cell in rest}), sort_labels({on_y[cell] for cell in rest})
-    means: dict[str, dict[tuple[str, str], float]] = {}
+    fields: dict[str, dict[tuple[str, str], Sample]] = {}
     for cell in rest:
-        here = means.setdefault(rest[cell], {})
-        mean = samples[cell].mean if cell in samples else None
-        if mean is not None:
-            here[value_text(on_x[cell]), value_text(on_y[cell])] = mean * label.scale
+        here = fields.setdefault(rest[cell], {})
+        if cell in samples:
+            here[value_text(on_x[cell]), value_text(on_y[cell])] = samples[cell]
     panels = tuple(
-        (words, tuple(tuple(means_by_field.get((column, row)) for column in x) for row in y))
-        for words, means_by_field in means.items()
+        (words, tuple(tuple(samples_by_field.get((column, row)) for column in x) for row in y))
+        for words, samples_by_field in fields.items()
     )
     return HeatInfo(label, *axes, x, y, panels)
 
@@ -58,7 +65,7 @@ def sort_labels(values: set[Any]) -> tuple[str, ...]:
 
 def heat_figure(info: HeatInfo, *, narrow: bool = False) -> dict[str, Any]:
     grid = panel_grid([("", words) for words, _ in info.panels], 1 if narrow else PANELS_ACROSS)
-    values = [value for _, rows in info.panels for row in rows for value in row if value is not None]
+    values = [value for sample in info.samples if (value := info.shown(sample)) is not None]
     traces = []
     for words, rows in info.panels:
         place = grid.place("", words)
@@ -69,21 +76,23 @@ def heat_figure(info: HeatInfo, *, narrow: bool = False) -> dict[str, Any]:
 
 
 def heat_trace(
-    info: HeatInfo, rows: Sequence[Sequence[float | None]], values: Sequence[float], *, scale: bool
+    info: HeatInfo, rows: Sequence[Sequence[Sample | None]], values: Sequence[float], *, scale: bool
 ) -> dict[str, Any]:
     digits = info.label.digits
     trace: dict[str, Any] = {
         "type": "heatmap",
         "x": list(info.x),
         "y": list(info.y),
-        "z": [list(row) for row in rows],
+        "z": [[info.shown(sample) for sample in row] for row in rows],
+        "customdata": [[seeds_text(sample) if sample else "" for sample in row] for row in rows],
         "zmin": min(values, default=0),
         "zmax": max(values, default=1),
         "xgap": 1,
         "ygap": 1,
         "hoverongaps": False,
         "hovertemplate": (
-            f"{axis_title(info.x_axis)} %{{x}}, {axis_title(info.y_axis)} %{{y}}: %{{z:.{digits}f}}<extra></extra>"
+            f"{axis_title(info.x_axis)} %{{x}}, {axis_title(info.y_axis)} %{{y}}: %{{z:.{digits}f}} · %{{customdata}}"
+            "<extra></extra>"
         ),
         "meta": {"hue": 0, "heat": True, "scale": scale, "title": info.label.unit},
     }
@@ -98,20 +107,24 @@ def heat_axis(axis: str) -> dict[str, Any]:
 
 def heat_description(info: HeatInfo) -> str:
     ranges = [
-        f"{words or info.label.text}: from {min(values):.{info.label.digits}f} to {max(values):.{info.label.digits}f}"
+        f"{words or info.label.text}: from {info.label.shown(min(values))} to {info.label.shown(max(values))}"
         for words, rows in info.panels
-        if (values := [value for row in rows for value in row if value is not None])
+        if (values := [value for row in rows for each in row if (value := info.shown(each)) is not None])
     ]
     axes = f"{axis_title(info.x_axis)} and {axis_title(info.y_axis)}"
     return f"{info.label.axis}, over {axes}. {'; '.join(ranges) or 'Nothing is finished yet'}."
 
 
+def heat_notes(info: HeatInfo) -> str:
+    return " · ".join(filter(None, ["Means over seeds", samples_note(info.samples)]))
+
+
 def heat_table(info: HeatInfo) -> DataTable:
     rows = tuple(
-        (words, column, row, value / info.label.scale)
-        for words, values in info.panels
-        for row, line in zip(info.y, values, strict=True)
-        for column, value in zip(info.x, line, strict=True)
-        if value is not None
+        (words, column, row, sample.mean, sample.n, sample.lost, sample.missed)
+        for words, fields in info.panels
+        for row, line in zip(info.y, fields, strict=True)
+        for column, sample in zip(info.x, line, strict=True)
+        if sample is not None
     )
-    return DataTable(("map", info.x_axis, info.y_axis, "mean"), rows)
+    return DataTable(("map", info.x_axis, info.y_axis, "mean", "n", "lost", "missed"), rows)

@@ -8,7 +8,15 @@ from itertools import groupby
 
 from experiments.charts.chart import DataTable
 from experiments.charts.styles import first_positions
-from experiments.compare.charts.values import Standing, ValueChoice, rival_groups, sample_text, standings
+from experiments.compare.charts.values import (
+    Standing,
+    ValueChoice,
+    rival_groups,
+    sample_text,
+    samples_note,
+    seeds_text,
+    standings,
+)
 from experiments.labels.axes import Axes, axis_title
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.over_seeds import Sample
@@ -111,10 +119,16 @@ def pivot_markdown(table: PivotTable) -> str:
 
 
 def markdown_entry(entry: PivotEntry | None, label: MetricLabel) -> str:
-    text = sample_text(entry.sample if entry else None, label)
-    if entry is None or not entry.standing:
-        return text
-    return f"**{text}**" if entry.standing == "best" else f"{text} †"
+    if entry is None:
+        return "–"
+    text = sample_text(entry.sample, label)
+    marked = {"best": f"**{text}**", "tie": f"{text} †", "": text}[entry.standing]
+    return f"{marked}{entry_note(entry.sample)}"
+
+
+def entry_note(sample: Sample) -> str:
+    """As " (n=2, 3 diverged)", where seeds are lost."""
+    return "" if sample.complete else f" ({seeds_text(sample)})"
 
 
 def markdown_row(cells: Sequence[str]) -> str:
@@ -129,10 +143,8 @@ def pivot_caption(table: PivotTable) -> str:
         parts.append("bold: best mean among cells that differ only in " + axis_title(table.compared))
     if "tie" in standings_found:
         parts.append("†: no different from the best (95 % interval of the paired difference includes 0)")
-    if missed := sum(entry.sample.missed for entry in table.entries):
-        parts.append(f"{missed} {'run' if missed == 1 else 'runs'} never reached the target and are not in the means")
-    if lost := sum(entry.sample.lost for entry in table.entries):
-        parts.append(f"{lost} {'run' if lost == 1 else 'runs'} not finite (diverged) and not in the means")
+    if note := samples_note(entry.sample for entry in table.entries):
+        parts.append(f"{note}, and a cell that lost seeds is never called the best")
     return "; ".join(parts)
 
 
@@ -232,12 +244,15 @@ def latex_multicolumn(text: str, width: int) -> str:
 
 
 def latex_entry(entry: PivotEntry | None, label: MetricLabel) -> str:
-    if entry is None or entry.sample.mean is None:
+    if entry is None:
         return "--"
-    text = sample_text(entry.sample, label, r" \pm ")
+    note = entry_note(entry.sample)
+    if entry.sample.mean is None:
+        return f"--{note}"
+    text = sample_text(entry.sample, label, r" \pm ").replace("inf", r"\infty")
     if entry.standing == "best":
         return rf"$\mathbf{{{text}}}$"
-    return rf"${text}^{{\dagger}}$" if entry.standing == "tie" else f"${text}$"
+    return rf"${text}^{{\dagger}}$" if entry.standing == "tie" else f"${text}${note}"
 
 
 def latex_row(cells: Sequence[str]) -> str:

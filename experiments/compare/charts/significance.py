@@ -1,18 +1,22 @@
-"""Is it better? Pairs of methods, setting by setting over matching seeds, and over many settings on their means."""
+"""Is it better? Pairs of methods, setting by setting over matching seeds, and over many settings on their means.
+
+A seed that diverged or has no value is worse than any that has one. Where such a seed is among those compared, means
+are not: seeds are counted, and over settings medians take the place of means.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from experiments.charts.chart import DataTable
-from experiments.compare.charts.values import setting_of
+from experiments.compare.charts.values import lost_text, setting_of
 from experiments.labels.axes import Axes
 from experiments.labels.metrics import MetricLabel
-from experiments.statistics.intervals import Difference, paired_difference
-from experiments.statistics.over_seeds import Sample
+from experiments.statistics.intervals import Difference, SeedWins, paired_difference, seed_wins
+from experiments.statistics.over_seeds import Sample, exact_sum
 from experiments.statistics.rank_tests import (
     ALPHA,
     Friedman,
@@ -24,15 +28,40 @@ from experiments.statistics.rank_tests import (
 )
 
 MOST_METHODS = 12
+COUNTED_AS_WORST = ", a lost seed counting as the worst"
+
+
+SettingStanding = Literal["better", "worse", "tie", "unknown", "lost"]
+"""Of the first method: `unknown` where seeds are too few, `lost` where seeds are lost and ranks show nothing."""
 
 
 @dataclass(frozen=True)
 class SettingDifference:
-    """First minus second in one setting, in the shown unit; `means` are the two cells' own."""
+    """First minus second in one setting, in the shown unit; `samples` are the two cells' own, in stored units.
+
+    Where a matching seed is lost, means are not compared: there is no difference, but `wins`, seed by seed.
+    """
 
     setting: str
     difference: Difference | None
-    means: tuple[float, float]
+    samples: tuple[Sample, Sample]
+    wins: SeedWins | None = None
+
+    def standing(self, *, higher: bool) -> SettingStanding:
+        if self.wins is not None:
+            first, second = self.wins.better
+            return "lost" if self.wins.p >= ALPHA else "better" if first > second else "worse"
+        verdict = self.difference.verdict if self.difference else "unknown"
+        if verdict in ("tie", "unknown"):
+            return "tie" if verdict == "tie" else "unknown"
+        return "better" if (verdict == "more") == higher else "worse"
+
+
+def cell_levels(samples: Sequence[Sample], *, higher: bool) -> list[float]:
+    """One number of each cell of a setting: the means; where a cell lost seeds the medians, with those as the worst."""
+    if all(each.complete and each.mean is not None for each in samples):
+        return [each.mean or 0.0 for each in samples]
+    return [each.median(higher=higher) for each in samples]
 
 
 @dataclass(frozen=True)
@@ -42,15 +71,15 @@ class PairInfo:
     settings: tuple[SettingDifference, ...]
     ranks: SignedRanks | None
     corrected: float | None
-    higher: bool
+    label: MetricLabel
 
     @property
     def wins(self) -> int:
-        return self.count("more" if self.higher else "less")
+        return self.count("better")
 
     @property
     def losses(self) -> int:
-        return self.count("less" if self.higher else "more")
+        return self.count("worse")
 
     @property
     def ties(self) -> int:
@@ -58,19 +87,33 @@ class PairInfo:
 
     @property
     def unknown(self) -> int:
-        return len(self.settings) - self.wins - self.losses - self.ties
+        """Settings with too few common seeds."""
+        return self.count("unknown")
 
-    def count(self, verdict: str) -> int:
-        return sum(each.difference is not None and each.difference.verdict == verdict for each in self.settings)
+    @property
+    def undecided(self) -> int:
+        """Settings in which seeds are lost, and ranks show nothing."""
+        return self.count("lost")
+
+    def count(self, standing: SettingStanding) -> int:
+        return sum(each.standing(higher=self.label.higher_is_better) == standing for each in self.settings)
+
+    @property
+    def incomplete(self) -> int:
+        """Settings in which one of the two lost seeds."""
+        return sum(not all(sample.complete for sample in each.samples) for each in self.settings)
 
     @property
     def mean(self) -> float | None:
-        """Of the differences of cell means."""
-        return (
-            sum(a - b for a, b in (each.means for each in self.settings)) / len(self.settings)
-            if self.settings
-            else None
-        )
+        """Of the differences of cell means; None where seeds are lost, whose means must not be compared."""
+        if not self.settings or self.incomplete:
+            return None
+        differences = [(first.mean or 0.0) - (second.mean or 0.0) for first, second in self.samples]
+        return self.label.scale * exact_sum(differences) / len(differences)
+
+    @property
+    def samples(self) -> list[tuple[Sample, Sample]]:
+        return [each.samples for each in self.settings]
 
 
 @dataclass(frozen=True)
@@ -96,16 +139,13 @@ class SignificanceInfo:
 def significance_info(
     cells: Sequence[str], axes: Axes, samples: Mapping[str, Sample], label: MetricLabel, compared: str
 ) -> SignificanceInfo:
-    table = samples_by_setting(cells, axes, samples, label.scale, compared)
+    table = samples_by_setting(cells, axes, samples, compared)
     everyone = list(dict.fromkeys(axes[compared][cell] for cell in cells)) if compared in axes else []
     methods = tuple(everyone[:MOST_METHODS])
-    pairs = [pair_info(table, first, second, label.higher_is_better) for first, second in combinations(methods, 2)]
+    pairs = [pair_info(table, first, second, label) for first, second in combinations(methods, 2)]
     tested = [pair for pair in pairs if pair.ranks is not None]
     corrected = dict(zip(map(id, tested), holm([pair.ranks.p for pair in tested if pair.ranks]), strict=True))
-    corrected_pairs = tuple(
-        PairInfo(each.first, each.second, each.settings, each.ranks, corrected.get(id(each)), each.higher)
-        for each in pairs
-    )
+    corrected_pairs = tuple(replace(each, corrected=corrected.get(id(each))) for each in pairs)
     return SignificanceInfo(
         label,
         compared,
@@ -117,40 +157,56 @@ def significance_info(
 
 
 def samples_by_setting(
-    cells: Sequence[str], axes: Axes, samples: Mapping[str, Sample], scale: float, compared: str
+    cells: Sequence[str], axes: Axes, samples: Mapping[str, Sample], compared: str
 ) -> dict[str, dict[str, Sample]]:
     table: dict[str, dict[str, Sample]] = {}
     for cell in cells:
-        if compared in axes and cell in samples and samples[cell].seeds:
-            scaled = Sample({seed: value * scale for seed, value in samples[cell].seeds.items()})
-            table.setdefault(" · ".join(setting_of(cell, axes, compared)), {})[axes[compared][cell]] = scaled
+        if compared in axes and cell in samples and samples[cell].every_seed:
+            table.setdefault(" · ".join(setting_of(cell, axes, compared)), {})[axes[compared][cell]] = samples[cell]
     return table
 
 
-def pair_info(table: Mapping[str, Mapping[str, Sample]], first: str, second: str, higher: bool) -> PairInfo:
+def pair_info(table: Mapping[str, Mapping[str, Sample]], first: str, second: str, label: MetricLabel) -> PairInfo:
     settings = tuple(
-        SettingDifference(
-            setting, paired_difference(row[first], row[second]), (row[first].mean or 0.0, row[second].mean or 0.0)
-        )
+        setting_difference(setting, row[first], row[second], label)
         for setting, row in table.items()
         if first in row and second in row
     )
-    ranks = signed_ranks([each.means[0] - each.means[1] for each in settings]) if len(settings) > 1 else None
-    return PairInfo(first, second, settings, ranks, None, higher)
+    ranks = signed_ranks([level_difference(each, label) for each in settings]) if len(settings) > 1 else None
+    return PairInfo(first, second, settings, ranks, None, label)
+
+
+def setting_difference(setting: str, first: Sample, second: Sample, label: MetricLabel) -> SettingDifference:
+    difference = paired_difference(first, second)
+    wins = seed_wins(first, second, higher=label.higher_is_better)
+    return SettingDifference(setting, difference and difference.scaled(label.scale), (first, second), wins)
+
+
+def level_difference(each: SettingDifference, label: MetricLabel) -> float:
+    """In the shown unit; infinite where one of the two lost most of its seeds, 0 where both did."""
+    first, second = cell_levels(each.samples, higher=label.higher_is_better)
+    return 0.0 if first == second else label.scale * (first - second)
 
 
 def friedman_over_settings(
     table: Mapping[str, Mapping[str, Sample]], methods: Sequence[str], label: MetricLabel
 ) -> Friedman | None:
     """On the settings in which every method was measured."""
+    higher = label.higher_is_better
     complete = [row for row in table.values() if all(method in row for method in methods)]
     return friedman(
-        [[row[method].mean or 0.0 for method in methods] for row in complete], higher=label.higher_is_better
+        [cell_levels([row[method] for method in methods], higher=higher) for row in complete], higher=higher
     )
 
 
 def pair_words(pair: PairInfo, comparisons: int) -> str:
-    """The answer in a sentence, and why there is none where there is none."""
+    """The answer in a sentence, why there is none where there is none, and which seeds were lost."""
+    answer, lost = answer_words(pair, comparisons), lost_words(pair)
+    told = len(pair.settings) == 1 and pair.settings[0].wins is not None
+    return f"{answer} Lost seeds: {lost}." if lost and not told else answer
+
+
+def answer_words(pair: PairInfo, comparisons: int) -> str:
     settings = len(pair.settings)
     if not settings:
         return "They share no setting."
@@ -163,11 +219,15 @@ def pair_words(pair: PairInfo, comparisons: int) -> str:
         return f"Too few settings to tell over all: {used} differ, and with {tests} at least {needed} must."
     if pair.corrected is None or pair.corrected >= ALPHA:
         return "No difference over all settings can be shown."
-    return f"{winner(pair)} is better over all settings (p = {p_text(pair.corrected)} after Holm)."
+    worst = COUNTED_AS_WORST if pair.incomplete else ""
+    return f"{winner(pair)} is better over all settings (p = {p_text(pair.corrected)} after Holm{worst})."
 
 
 def one_setting_words(pair: PairInfo) -> str:
-    difference = pair.settings[0].difference
+    (setting,) = pair.settings
+    difference = setting.difference
+    if setting.wins is not None:
+        return seed_wins_words(pair, setting.wins)
     if difference is None:
         return "They share no seed."
     if difference.verdict == "unknown":
@@ -177,9 +237,49 @@ def one_setting_words(pair: PairInfo) -> str:
     return f"{pair.first if pair.wins else pair.second} is better ({difference.n} seeds)."
 
 
+def seed_wins_words(pair: PairInfo, wins: SeedWins) -> str:
+    """Who does better in how many seeds, what was lost, and what may be said after all."""
+    ahead, behind = (0, 1) if wins.better[0] >= wins.better[1] else (1, 0)
+    names, counts = (pair.first, pair.second), wins.better
+    other = f", {names[behind]} in {counts[behind]}" if counts[behind] else ""
+    score = f"{names[ahead]} does better in {counts[ahead]} of {wins.n} {plural(wins.n, 'seed')}{other}"
+    if not counts[ahead]:
+        score = f"Neither does better in any of {wins.n} {plural(wins.n, 'seed')}"
+    seeds = f"{score}: {lost_seeds_words(pair, wins)}."
+    if wins.p < ALPHA:
+        return f"{names[ahead]} is better. {seeds} A lost seed counts as the worst (sign test, p = {p_text(wins.p)})."
+    return f"It cannot be told which is better. {seeds} Means of the seeds that are left are not compared."
+
+
+def lost_seeds_words(pair: PairInfo, wins: SeedWins) -> str:
+    words = []
+    for place, name in enumerate((pair.first, pair.second)):
+        if wins.diverged[place]:
+            words.append(f"{name} diverged in {wins.diverged[place]}")
+        if wins.missing[place]:
+            words.append(f"{name} has no value in {wins.missing[place]}")
+    return " and ".join(words)
+
+
+def plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def lost_words(pair: PairInfo) -> str:
+    """Of all seeds of all settings: how many each of the two lost; nothing where neither did."""
+    parts = []
+    for place, name in enumerate((pair.first, pair.second)):
+        cells = [samples[place] for samples in pair.samples]
+        lost, missed = sum(each.lost for each in cells), sum(each.missed for each in cells)
+        if lost or missed:
+            parts.append(f"{name}: {lost_text(lost, missed)} of {sum(len(each.every_seed) for each in cells)}")
+    return "; ".join(parts)
+
+
 def winner(pair: PairInfo) -> str:
-    ahead = (pair.mean or 0.0) > 0
-    return pair.first if ahead == pair.higher else pair.second
+    """By the ranks of the test, whatever single large differences make of the mean."""
+    ahead = pair.ranks is not None and pair.ranks.positive
+    return pair.first if ahead == pair.label.higher_is_better else pair.second
 
 
 def p_text(p: float) -> str:
@@ -192,56 +292,71 @@ def friedman_words(info: SignificanceInfo) -> str:
     test = info.friedman
     if test is None:
         return "Friedman's test needs two settings or more in which every method was measured, and some difference."
+    worst = COUNTED_AS_WORST if any(pair.incomplete for pair in info.pairs) else ""
     if test.p >= ALPHA:
         verdict = f"over {test.settings} settings no difference among the {test.methods} can be shown"
-        return f"Friedman: {verdict} (p = {p_text(test.p)})."
+        return f"Friedman: {verdict} (p = {p_text(test.p)}{worst})."
     ranks = ", ".join(
         f"{name} {rank:.2f}"
         for name, rank in sorted(zip(info.methods, test.mean_ranks, strict=True), key=lambda each: each[1])
     )
-    verdict = f"the {test.methods} differ over {test.settings} settings (p = {p_text(test.p)})"
+    verdict = f"the {test.methods} differ over {test.settings} settings (p = {p_text(test.p)}{worst})"
     return f"Friedman: {verdict}. Mean ranks: {ranks}."
 
 
+SIGNIFICANCE_COLUMNS = (
+    *("first", "second", "setting", "first mean", "second mean", "difference", "low", "high", "n", "verdict"),
+    *("first better", "second better", "first lost", "first missed", "second lost", "second missed"),
+)
+
+
 def significance_table(info: SignificanceInfo) -> DataTable:
-    """In the shown unit, setting by setting."""
+    """In the shown unit, setting by setting; `verdict` is of the first minus the second, `n` counts matching seeds."""
     rows = tuple(
-        (pair.first, pair.second, each.setting, *each.means, *difference_columns(each.difference))
+        (pair.first, pair.second, each.setting, *setting_columns(each, info.label))
         for pair in info.pairs
         for each in pair.settings
     )
-    return DataTable(
-        ("first", "second", "setting", "first mean", "second mean", "difference", "low", "high", "n", "verdict"), rows
-    )
+    return DataTable(SIGNIFICANCE_COLUMNS, rows)
 
 
-def difference_columns(difference: Difference | None) -> tuple[float | str | None, ...]:
+def setting_columns(each: SettingDifference, label: MetricLabel) -> tuple[float | str | None, ...]:
+    means = [None if sample.mean is None else sample.mean * label.scale for sample in each.samples]
+    lost = [count for sample in each.samples for count in (sample.lost, sample.missed)]
+    difference, wins = each.difference, each.wins
+    if wins is not None:
+        higher = label.higher_is_better
+        standing = each.standing(higher=higher)
+        verdict = "unknown" if standing == "lost" else "more" if (standing == "better") == higher else "less"
+        return (*means, None, None, None, wins.n, verdict, *wins.better, *lost)
     if difference is None:
-        return (None, None, None, 0, "unknown")
-    return (difference.mean, difference.low, difference.high, difference.n, difference.verdict)
+        return (*means, None, None, None, 0, "unknown", None, None, *lost)
+    numbers = (difference.mean, difference.low, difference.high, difference.n, difference.verdict)
+    return (*means, *numbers, None, None, *lost)
 
 
 MOST_SETTINGS = 60
+MOST_NOTES = 3
 ROW_HEIGHT = 26
-STANDING_WORDS = {"better": "better", "worse": "worse", "tie": "tie", "unknown": "too few seeds"}
-STANDING_HUES = {"better": 3, "worse": 1, "tie": 7, "unknown": 7}
-
-
-def verdict_standing(pair: PairInfo, verdict: str) -> str:
-    if verdict in ("tie", "unknown"):
-        return verdict
-    return "better" if (verdict == "more") == pair.higher else "worse"
+STANDING_WORDS: dict[SettingStanding, str] = {
+    "better": "better",
+    "worse": "worse",
+    "tie": "tie",
+    "unknown": "too few seeds",
+    "lost": "cannot be told, seeds are lost",
+}
+STANDING_HUES: dict[SettingStanding, int] = {"better": 3, "worse": 1, "tie": 7, "unknown": 7, "lost": 7}
 
 
 def forest_figure(pair: PairInfo, label: MetricLabel) -> dict[str, Any]:
-    """The largest difference at the top."""
+    """The largest difference at the top; settings in which seeds are lost have none, and are told beside the chart."""
     known = [each for each in pair.settings if each.difference is not None]
     known.sort(key=lambda each: each.difference.mean if each.difference else 0.0)
     data = []
     for each in known[-MOST_SETTINGS:]:
         difference = each.difference
         assert difference is not None
-        kind = verdict_standing(pair, difference.verdict)
+        kind = each.standing(higher=label.higher_is_better)
         half = 0.0 if difference.high is None else difference.high - difference.mean
         data.append(
             {
@@ -291,15 +406,36 @@ def difference_text(difference: Difference, label: MetricLabel) -> str:
 
 def forest_description(pair: PairInfo, label: MetricLabel) -> str:
     rows = "; ".join(
-        f"{each.setting or 'only setting'}: {difference_text(difference, label)}, "
-        f"{STANDING_WORDS[verdict_standing(pair, difference.verdict)]}"
+        f"{each.setting or 'only setting'}: {text}, {STANDING_WORDS[each.standing(higher=label.higher_is_better)]}"
         for each in pair.settings
-        if (difference := each.difference) is not None
+        if (text := setting_text(pair, each, label))
     )
     return f"{label.axis}: {pair.first} minus {pair.second}. {rows or 'They share no seed in any setting'}."
+
+
+def setting_text(pair: PairInfo, each: SettingDifference, label: MetricLabel) -> str:
+    if each.wins is not None:
+        first, second = each.wins.better
+        score = f"{pair.first} better in {first}, {pair.second} in {second} of {each.wins.n} seeds"
+        return f"{score} ({lost_seeds_words(pair, each.wins)})"
+    return difference_text(each.difference, label) if each.difference is not None else ""
 
 
 def forest_notes(pair: PairInfo) -> str:
     counts = f"{pair.first} better in {pair.wins}, worse in {pair.losses}, tie in {pair.ties} settings"
     few = f", too few seeds in {pair.unknown}" if pair.unknown else ""
-    return f"{counts}{few} · bars: 95 % interval of the difference over matching seeds (Student's t)"
+    lost = f", not to be told in {pair.undecided} because seeds are lost" if pair.undecided else ""
+    notes = [
+        f"{counts}{few}{lost}",
+        "bars: 95 % interval of the difference over matching seeds (Student's t)",
+        *lost_setting_notes(pair),
+    ]
+    return " · ".join(notes)
+
+
+def lost_setting_notes(pair: PairInfo) -> list[str]:
+    """What has no place in the chart."""
+    lost = [each for each in pair.settings if each.wins is not None]
+    notes = [f"{each.setting or 'only setting'}: {setting_text(pair, each, pair.label)}" for each in lost[:MOST_NOTES]]
+    more = [f"and {len(lost) - MOST_NOTES} settings more with lost seeds"] if len(lost) > MOST_NOTES else []
+    return [*notes, *more]

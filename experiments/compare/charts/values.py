@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from experiments.labels.axes import Axes
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.intervals import paired_difference
-from experiments.statistics.over_seeds import Sample
+from experiments.statistics.over_seeds import Sample, best_complete
 
 ValueKind = Literal["final", "best", "last", "at", "rounds", "bytes", "seconds"]
 VALUE_KINDS: dict[ValueKind, str] = {
@@ -22,6 +22,17 @@ VALUE_KINDS: dict[ValueKind, str] = {
     "seconds": "seconds to target",
 }
 Standing = Literal["best", "tie", ""]
+
+
+class CountedSeeds(Protocol):
+    """How many seeds are behind a number, and how many are not."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+    @property
+    def missed(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,32 @@ def sample_text(sample: Sample | None, label: MetricLabel, plus_minus: str = " Â
     return f"{label.format(sample.mean)}{spread}"
 
 
+def lost_text(lost: int, missed: int) -> str:
+    """Beside a number: the seeds that are not in it."""
+    return ", ".join(f"{count} {word}" for count, word in ((lost, "diverged"), (missed, "missing")) if count)
+
+
+def seeds_text(each: CountedSeeds) -> str:
+    """As "n=2, 3 diverged"."""
+    return ", ".join(filter(None, [f"n={each.n}", lost_text(each.lost, each.missed)]))
+
+
+def lost_note(lost: int, missed: int) -> str:
+    """Below a chart or a table, in words."""
+    parts = []
+    if lost:
+        parts.append(f"{lost} {'seed' if lost == 1 else 'seeds'} diverged (not finite)")
+    if missed:
+        verb = "seed is" if missed == 1 else "seeds are"
+        parts.append(f"{missed} {verb} missing (failed, cancelled or never got there)")
+    return f"{' and '.join(parts)}: not in the means" if parts else ""
+
+
+def samples_note(samples: Iterable[Sample]) -> str:
+    every = list(samples)
+    return lost_note(sum(each.lost for each in every), sum(each.missed for each in every))
+
+
 def compared_axis(axes: Axes, chosen: str = "") -> str:
     """What competes: the axis chosen, the strategy, or the first that varies."""
     return chosen if chosen in axes else "strategy" if "strategy" in axes else next(iter(axes), "")
@@ -88,16 +125,19 @@ def setting_of(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
 
 
 def standings(samples: Mapping[str, Sample], groups: Sequence[Sequence[str]], *, higher: bool) -> dict[str, Standing]:
-    """The best mean of each group of rivals, or several equal ones, and ties: their paired 95 % interval includes 0."""
+    """The best mean of each group of rivals, or several equal ones, and ties: their paired 95 % interval includes 0.
+
+    Cells that lost seeds are neither; none is the best where one of those could be it, or where every rival lost some.
+    """
     standing_by_cell: dict[str, Standing] = {}
     for group in groups:
-        means = {cell: mean for cell in group if cell in samples and (mean := samples[cell].mean) is not None}
-        if len(means) < 2:
+        rivals = {cell: samples[cell] for cell in group if cell in samples and (samples[cell].n or samples[cell].lost)}
+        best = best_complete(rivals, higher=higher) if len(rivals) > 1 else None
+        if best is None:
             continue
-        best = (max if higher else min)(means, key=lambda cell: means[cell])
-        for cell in means:
+        for cell in (cell for cell, sample in rivals.items() if sample.complete):
             difference = paired_difference(samples[best], samples[cell])
-            if means[cell] == means[best]:
+            if samples[cell].mean == samples[best].mean:
                 standing_by_cell[cell] = "best"
             elif difference is not None and difference.verdict == "tie":
                 standing_by_cell[cell] = "tie"

@@ -119,12 +119,12 @@ def display_curves_chart(
 ) -> Chart:
     published_marks = curve_published_marks(info, styles, marks)
     notes = [compare_curves_notes(info, drawn_cells=0, cells=0), PUBLISHED_NOTE if published_marks else ""]
-    columns = ("line", "round", "mean", "std", "n", "lost")
+    columns = ("line", "round", "mean", "std", "n", "lost", "missed")
     return Chart(
         title,
         add_published_marks(compare_curves_figure(info, LineOptions()), published_marks),
         compare_curves_description(info),
-        lambda: DataTable(columns, tuple((p.cell, p.round, p.mean, p.std, p.n, p.lost) for p in points)),
+        lambda: DataTable(columns, tuple((p.cell, p.round, p.mean, p.std, p.n, p.lost, p.missed) for p in points)),
         " · ".join(filter(None, notes)),
         compare_curves_legend(info, {}),
     )

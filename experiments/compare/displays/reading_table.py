@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.compare.charts.values import Standing, rival_groups, sample_text, setting_of, standings
+from experiments.compare.charts.values import (
+    Standing,
+    lost_text,
+    rival_groups,
+    sample_text,
+    samples_note,
+    setting_of,
+    standings,
+)
 from experiments.labels.axes import Axes, axis_title
 from experiments.labels.metrics import MetricLabel
 from experiments.presets.preset import ArgMax, CurveReading, Max, Over, Reach
-from experiments.presets.readings import Curves, read_sample
-from experiments.statistics.over_seeds import Sample
+from experiments.presets.readings import CurvesBySeed, read_sample
 
 MOST_OPEN_ROWS = 24
 
@@ -45,8 +52,6 @@ class DisplayTable:
         return self.detail or len(self.rows) > MOST_OPEN_ROWS
 
 
-CurvesBySeed = Mapping[int, Curves]
-"""The curves of a cell's finished runs by seed."""
 STABLE_FROM, STABLE_TO = 16, 100
 
 
@@ -97,7 +102,7 @@ def reading_table(
     compared: str,
     label_axes: Axes | None = None,
 ) -> DisplayTable:
-    """A row for each cell with finished runs; only cells that agree in all but the compared axis are rivals.
+    """A row for each cell with seeds that have ended; only cells that agree in all but the compared axis are rivals.
 
     `label_axes` are the axes that rows are labelled by, where those are fewer.
     """
@@ -116,24 +121,21 @@ def reading_table(
                 TableField(
                     sample_text(column_samples[cell], column.label),
                     best.get(cell, ""),
-                    sample_notes(column_samples[cell]),
+                    lost_text(column_samples[cell].lost, column_samples[cell].missed),
                 )
                 for column, column_samples, best in zip(columns, samples, standing, strict=True)
             ),
         )
         for cell in cells
     )
+    note = samples_note(sample for column_samples in samples for sample in column_samples.values())
+    caption = f"{READING_CAPTION}; {note}" if note else READING_CAPTION
     return DisplayTable(
-        title, row_heads(label_axes, compared), tuple(each.label.axis for each in columns), rows, READING_CAPTION
+        title, row_heads(label_axes, compared), tuple(each.label.axis for each in columns), rows, caption
     )
 
 
 READING_CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"
-
-
-def sample_notes(sample: Sample) -> str:
-    parts = {"not finite": sample.lost, "never": sample.missed}
-    return ", ".join(f"{count} {word}" for word, count in parts.items() if count)
 
 
 def row_heads(axes: Axes, compared: str) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from django.http import QueryDict
 from experiments.charts.styles import CellStyle
 from experiments.compare.charts.values import compared_axis
 from experiments.compare.choices import choices_of
-from experiments.compare.displays.reading_table import CurvesBySeed
 from experiments.compare.selection import Selection, selection_of
 from experiments.labels.axes import COMPONENT_KINDS, MAIN_AXES, follows_from
 from experiments.models import RunState, Study
 from experiments.presets.preset import Preset
-from experiments.presets.selectors import read_run_curves
+from experiments.presets.readings import CurvesBySeed
+from experiments.presets.selectors import curves_by_seed, read_run_curves
 from experiments.statistics.curves import metric_names
 
 DEFAULT_TARGET = 0.9
@@ -87,7 +87,7 @@ class Subject:
         done = [run.pk for run in self.selection.runs.values() if run.state == RunState.DONE]
         curves_by_run = read_run_curves(done, list(metrics))
         return {
-            cell.key: {run.seed: curves_by_run[run.pk] for run in cell.runs if run.pk in curves_by_run}
+            cell.key: curves_by_seed([(run.pk, run.seed, run.state) for run in cell.runs], curves_by_run)
             for cell in self.selection.cells
         }
 

@@ -10,11 +10,10 @@ from django.http import QueryDict
 
 from experiments.compare.chart_builders import no_values_text, selection_table
 from experiments.compare.charts.pivot_table import PivotEntry, PivotTable, pivot_caption
-from experiments.compare.charts.values import sample_text
+from experiments.compare.charts.values import lost_text, sample_text
 from experiments.compare.choices import choices_of
 from experiments.compare.displays.reading_table import (
     BEST_COLUMNS,
-    CurvesBySeed,
     DisplayTable,
     TableField,
     reading_table,
@@ -28,7 +27,7 @@ from experiments.compare.displays.subject import Subject
 from experiments.compare.samples import samples_of
 from experiments.labels.axes import Axes, axis_title
 from experiments.models import Run, RunState
-from experiments.presets.readings import BYTES, DETECTORS, convergence_effort
+from experiments.presets.readings import BYTES, DETECTORS, CurvesBySeed, convergence_effort, convergence_numbers
 from experiments.results.charts.findings import finding_text
 
 MOST_MEMBER_TABLES = 6
@@ -111,8 +110,8 @@ def pivot_display_table(subject: Subject, chosen: list[tuple[str, str]], *, acro
 def table_field(entry: PivotEntry | None, table: PivotTable) -> TableField:
     if entry is None:
         return TableField("–")
-    never = f"{entry.sample.missed} never" if entry.sample.missed else ""
-    return TableField(sample_text(entry.sample, table.label), entry.standing, never)
+    note = lost_text(entry.sample.lost, entry.sample.missed)
+    return TableField(sample_text(entry.sample, table.label), entry.standing, note)
 
 
 CONVERGENCE_COLUMNS = ("Rounds", "MB per round", "MB, mean", "MB, worst case")
@@ -132,8 +131,9 @@ def convergence_fields(seeds: CurvesBySeed) -> tuple[TableField, ...]:
     if effort is None:
         return (TableField("not yet"), TableField("–"), TableField("–"), TableField("–"))
     megabytes = effort.bytes_per_epoch * 1e-6
+    never = convergence_numbers(seeds).count(None)
     return (
-        TableField(f"{effort.mean:.1f} ± {effort.deviation:.1f}"),
+        TableField(f"{effort.mean:.1f} ± {effort.deviation:.1f}", note=f"{never} never" if never else ""),
         *(
             TableField(f"{value:,.2f}")
             for value in (megabytes, megabytes * effort.mean, megabytes * (effort.mean + effort.deviation))

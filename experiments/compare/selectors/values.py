@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
 
-from experiments.statistics.over_seeds import FINITE
+from experiments.statistics.over_seeds import mean_and_std
+from experiments.statistics.sums import safe_sum
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class RunValue:
 
 
 BYTES = ("bytes_up", "bytes_down", "bytes_peer")
+FINITE = "abs(value) < 'Infinity'"  # NaN is more than infinity to PostgreSQL
 RUNS = "SELECT id FROM experiments_run WHERE id = ANY(%(runs)s) AND state = 'done'"
 FINAL = f"""
     SELECT r.id, last.value, 0 FROM ({RUNS}) r CROSS JOIN LATERAL (
@@ -29,7 +32,7 @@ FINAL = f"""
     ) last
 """
 LAST = f"""
-    SELECT r.id, avg(last.value), 0 FROM ({RUNS}) r CROSS JOIN LATERAL (
+    SELECT r.id, array_agg(last.value), 0 FROM ({RUNS}) r CROSS JOIN LATERAL (
         SELECT m.value FROM experiments_metric m
         WHERE m.run_id = r.id AND m.name = %(metric)s ORDER BY m.round DESC LIMIT %(last)s
     ) last GROUP BY r.id
@@ -52,13 +55,13 @@ REACHED = f"""
     ) hit
     WHERE r.id = ANY(%(runs)s) AND (hit.round IS NOT NULL OR r.state = 'done')
 """
-SPENT_BY_THEN = """(
-    SELECT sum(s.value) FROM experiments_metric s
+SPENT_BY_THEN = f"""(
+    SELECT {safe_sum("s.value")} FROM experiments_metric s
     WHERE s.run_id = r.id AND s.name = ANY(%(spent)s) AND s.round <= hit.round
 )"""
-TOTAL = """
+TOTAL = f"""
     SELECT r.id, own.total, 0 FROM unnest(%(runs)s::bigint[]) AS r(id) CROSS JOIN LATERAL (
-        SELECT sum(m.value) AS total FROM experiments_metric m
+        SELECT {safe_sum("m.value")} AS total FROM experiments_metric m
         WHERE m.run_id = r.id AND m.name = ANY(%(spent)s) AND (%(until)s::int IS NULL OR m.round <= %(until)s)
     ) own WHERE own.total IS NOT NULL
 """
@@ -71,7 +74,10 @@ def final_values(*, runs: Sequence[int], metric: str) -> list[RunValue]:
 
 def last_values(*, runs: Sequence[int], metric: str, last: int) -> list[RunValue]:
     """The mean of the last few values of each finished run; not finite if one of them is not."""
-    return fetch_run_values(LAST, runs=runs, metric=metric, last=last)
+    return [
+        RunValue(run, mean_and_std(values)[0] if all(map(math.isfinite, values)) else math.nan, column)
+        for run, values, column in fetch_rows(LAST, runs=runs, metric=metric, last=last)
+    ]
 
 
 def best_values(*, runs: Sequence[int], metric: str, higher: bool) -> list[RunValue]:
@@ -98,8 +104,13 @@ def total_values(*, runs: Sequence[int], spent: Sequence[str], until: int | None
 
 
 def fetch_run_values(query: str, *, runs: Sequence[int], **parameters: Any) -> list[RunValue]:
+    return [
+        RunValue(run, None if value is None else float(value), column)
+        for run, value, column in fetch_rows(query, runs=runs, **parameters)
+    ]
+
+
+def fetch_rows(query: str, *, runs: Sequence[int], **parameters: Any) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(query, {"runs": list(runs), **parameters})
-        return [
-            RunValue(run, None if value is None else float(value), column) for run, value, column in cursor.fetchall()
-        ]
+        return list(cursor.fetchall())

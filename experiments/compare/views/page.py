@@ -23,12 +23,20 @@ from experiments.compare.chart_builders import (
 )
 from experiments.compare.charts.curves import X_AXES
 from experiments.compare.charts.pivot_table import PivotEntry, PivotTable, pivot_caption
-from experiments.compare.charts.significance import PairInfo, SignificanceInfo, friedman_words, p_text, pair_words
-from experiments.compare.charts.values import VALUE_KINDS, compared_axis, sample_text, value_label
+from experiments.compare.charts.significance import (
+    PairInfo,
+    SignificanceInfo,
+    friedman_words,
+    lost_words,
+    p_text,
+    pair_words,
+)
+from experiments.compare.charts.values import VALUE_KINDS, compared_axis, lost_text, sample_text, value_label
 from experiments.compare.choices import ALL_BANDS, TABS, Choices, choices_of
 from experiments.compare.samples import samples_of
 from experiments.compare.selection import Selection, selection_of
 from experiments.compare.selectors.cells import offered_studies, tags_in_use
+from experiments.compare.selectors.clients import client_accuracies
 from experiments.compare.selectors.saved_views import links_for, views_for
 from experiments.labels.axes import axis_title
 from experiments.labels.metrics import metric_label, sort_metric_names
@@ -162,10 +170,12 @@ def entry_context(entry: PivotEntry | None, table: PivotTable, most: int) -> dic
     if entry is None:
         return None
     sample = entry.sample
-    notes = [f"n={sample.n}"] if sample.n < most else []
-    notes += [f"{sample.lost} not finite"] if sample.lost else []
-    notes += [f"{sample.missed} never"] if sample.missed else []
-    return {"text": sample_text(sample, table.label), "standing": entry.standing, "notes": ", ".join(notes)}
+    notes = [f"n={sample.n}" if sample.n < most else "", lost_text(sample.lost, sample.missed)]
+    return {
+        "text": sample_text(sample, table.label),
+        "standing": entry.standing,
+        "notes": ", ".join(filter(None, notes)),
+    }
 
 
 def significance_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
@@ -198,7 +208,11 @@ def matrix_entry(info: SignificanceInfo, first: str, second: str, query: QueryDi
 def pair_facts(pair: PairInfo, info: SignificanceInfo) -> dict[str, str]:
     digits, unit = info.label.digits, info.label.difference_unit
     mean = "–" if pair.mean is None else f"{pair.mean:+.{digits}f} {unit}".strip()
+    if pair.incomplete:
+        mean = f"not compared: seeds are lost in {pair.incomplete} of {len(pair.settings)} settings"
     facts = {"Settings in common": str(len(pair.settings)), "Mean difference of cell means": mean}
+    if lost := lost_words(pair):
+        facts["Lost seeds"] = lost
     if pair.ranks and pair.corrected is not None:
         facts["Wilcoxon, exact"] = f"p = {p_text(pair.ranks.p)} over {pair.ranks.n} settings that differ"
         facts["after Holm"] = f"p = {p_text(pair.corrected)}"
@@ -207,7 +221,8 @@ def pair_facts(pair: PairInfo, info: SignificanceInfo) -> dict[str, str]:
 
 def clients_context(selection: Selection, choices: Choices) -> dict[str, Any]:
     label = metric_label("client_accuracy_mean")
-    return {"spreads": client_spreads(selection, choices), "unit": label.unit, "runs": run_choices(selection, choices)}
+    spreads = client_spreads(selection, choices, client_accuracies(runs=list(selection.runs)))
+    return {"spreads": spreads, "unit": label.unit, "runs": run_choices(selection, choices)}
 
 
 def run_choices(selection: Selection, choices: Choices) -> list[tuple[int, str]]:

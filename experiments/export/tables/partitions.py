@@ -3,19 +3,19 @@
 Of a client (-1 is the shared one): `samples`, `classes` (how many it holds), `entropy` of its labels in bits, and
 `samples.<class>`. Of a run, without a client: `mean_entropy`, and `distance`, the mean Jensen-Shannon distance between
 clients. Of a federation of very many clients, some at even distances are told one by one, as on its page. Where nothing
-can be drawn, because the data set is not here, `problem` says so.
+can be drawn, because the data set is not here or is another by now, `problem` says so.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
-from experiments.client_data.selectors import client_distribution
+from experiments.client_data.selectors import client_distribution, require_same_data
 from experiments.export.columns import RunColumns
 from experiments.export.tables.table import WORD, Table, row_batch
 from experiments.models import Run
@@ -39,13 +39,15 @@ def partition_batches(columns: RunColumns, schema: Any) -> Iterator[Any]:
     cached_rows = lru_cache(CACHED_FEDERATIONS)(distribution_rows)
     for start in range(0, len(columns.runs), RUNS):
         runs = Run.objects.filter(pk__in=columns.runs[start : start + RUNS].tolist()).order_by("pk")
-        for run, spec in runs.values_list("pk", "spec"):
-            yield row_batch(columns, schema, OWN, ((run, *row) for row in run_rows(spec, cached_rows)))
+        for run in runs.only("pk", "spec", "provenance"):
+            yield row_batch(columns, schema, OWN, ((run.pk, *row) for row in run_rows(run, cached_rows)))
 
 
-def run_rows(spec: Mapping[str, Any], cached_rows: Any) -> list[Row]:
+def run_rows(run: Run, cached_rows: Any) -> list[Row]:
     try:
-        rows: list[Row] = cached_rows(json.dumps(federation_fields(federation_spec(spec)), sort_keys=True))
+        spec = federation_spec(run.spec)
+        require_same_data(spec, run.launch_sources)
+        rows: list[Row] = cached_rows(json.dumps(federation_fields(spec), sort_keys=True))
     except TributaryError as error:
         return [(None, None, None, error.detail)]
     return rows

@@ -1,6 +1,7 @@
 """Means and spreads over seeds: a row for each cell, metric and round.
 
-`std` has ddof 1 and is nothing for one seed; values that are not finite are counted in `not_finite`, and left out.
+`std` has ddof 1 and is nothing for one seed. Seeds that diverged are counted in `not_finite`, and those that ended
+without a value there in `missed`: neither is in the mean.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from experiments.export.columns import RunColumns
 from experiments.export.reading import fetch_pieces
-from experiments.export.tables.table import WORD, Table, word_array
-from experiments.statistics.over_seeds import Column, over_seeds
+from experiments.export.tables.table import WORD, Table
+from experiments.statistics.curves import RunSeeds, read_run_seeds
 
-ROWS = 16_384
+LINES = 8
+"""Cells and metrics at a time: each is as long as its runs are together."""
 OWN = {
     "round": pa.int32(),
     "metric": WORD,
@@ -25,27 +28,40 @@ OWN = {
     "max": pa.float64(),
     "n": pa.int64(),
     "not_finite": pa.int64(),
+    "missed": pa.int64(),
 }
-VALUES = """
-    SELECT run.id AS run, run.cell, run.seed, metric.name, metric.round, metric.value
+LINES_OF_CELLS = """
+    SELECT min(run.id), metric.name, string_agg(int8send(metric.run_id), ''::bytea),
+        string_agg(int4send(metric.round), ''::bytea), string_agg(float8send(metric.value), ''::bytea)
     FROM experiments_metric metric JOIN experiments_run run ON run.id = metric.run_id
     WHERE metric.run_id = ANY(%(runs)s) AND (%(names)s::text[] IS NULL OR metric.name = ANY(%(names)s))
-"""
-STATISTICS = over_seeds(VALUES, by="cell, name, round", further={"run": Column("min(run)", "min(run)")})
-SUMMARIES = f"""
-    SELECT run, round, name, mean, std, low, high, n, lost FROM ({STATISTICS}) points ORDER BY cell, name, round
+    GROUP BY run.cell, metric.name ORDER BY run.cell, metric.name
 """
 
 
 def summary_table(facts: RunColumns, names: Sequence[str] = ()) -> Table:
     cells = facts.without("run", "seed")
     schema = cells.schema(OWN)
-    wanted = {"runs": cells.runs.tolist(), "names": list(names) or None}
-    return Table(schema, (batch_of(cells, schema, rows) for rows in fetch_pieces(SUMMARIES, wanted, ROWS)))
+    parameters = {"runs": cells.runs.tolist(), "names": list(names) or None}
+    places = facts.identity["cell"].indices.to_pylist()
+    seeds = read_run_seeds(dict(zip(cells.runs.tolist(), places, strict=True)))
+    pieces = fetch_pieces(LINES_OF_CELLS, parameters, LINES)
+    return Table(schema, (batch_of(cells, schema, seeds, lines) for lines in pieces))
 
 
-def batch_of(facts: RunColumns, schema: Any, rows: Sequence[Any]) -> Any:
-    runs, rounds, metrics, *numbers = zip(*rows, strict=True)
-    own = [pa.array(rounds, pa.int32()), word_array(metrics)]
-    own += [pa.array(column, OWN[name]) for name, column in zip(list(OWN)[2:], numbers, strict=True)]
-    return facts.batch(schema, runs, own)
+def batch_of(facts: RunColumns, schema: Any, seeds: RunSeeds, lines: Sequence[Any]) -> Any:
+    first_runs, names, *packed = zip(*lines, strict=True)
+    run_ids, rounds, values = (
+        np.frombuffer(b"".join(column), kind) for column, kind in zip(packed, (">i8", ">i4", ">f8"), strict=True)
+    )
+    rounds = rounds.astype(np.int64)
+    places = np.repeat(np.arange(len(lines)), [len(column) // 8 for column in packed[0]])
+    columns, missed = seeds.statistics(places, run_ids.astype(np.int64), rounds, values)
+    line_of_row = places[columns.first]
+    own = [
+        pa.array(rounds[columns.first], pa.int32()),
+        pa.DictionaryArray.from_arrays(pa.array(line_of_row, pa.int32()), pa.array(names, pa.string())),
+        *(pa.array(column, pa.float64(), from_pandas=True) for column in columns[1:5]),
+        *(pa.array(column, pa.int64()) for column in (columns.n, columns.lost, missed)),
+    ]
+    return facts.batch(schema, np.array(first_runs)[line_of_row], own)

@@ -28,9 +28,9 @@ def client(owner: User) -> Client:
 def test_the_numbers_behind_a_chart_are_those_of_its_csv(client: Client, study: Study) -> None:
     answer = client.get("/api/v1/compare/curves", {"study": study.pk}).json()
     assert answer["title"] == "Test accuracy over rounds"
-    assert answer["columns"] == ["cell", "strategy", "round", "mean", "std", "low", "high", "n", "lost"]
+    assert answer["columns"] == ["cell", "strategy", "round", "mean", "std", "low", "high", "n", "lost", "missed"]
     # Seeds 0.5, 0.5625 and 0.625 at round 1.
-    assert answer["rows"][1][1:] == ["fedavg", 1, 0.5625, 0.0625, 0.5, 0.625, 3, 0]
+    assert answer["rows"][1][1:] == ["fedavg", 1, 0.5625, 0.0625, 0.5, 0.625, 3, 0, 0]
     text = client.get("/compare/charts/curves.csv", {"study": study.pk}).content.decode()
     rows = list(csv.reader(StringIO(text)))
     assert rows[0] == answer["columns"]

@@ -13,8 +13,8 @@ def test_runs_become_the_seeds_of_their_cell() -> None:
     runs = {1: SelectedRun(1, "a", 0, "done"), 2: SelectedRun(2, "a", 7, "done"), 3: SelectedRun(3, "b", 0, "done")}
     values = [RunValue(1, 0.5), RunValue(2, math.nan), RunValue(3, None)]
     assert samples_by_cell(values, runs) == {
-        ("a", 0): Sample({0: 0.5}, lost=1),
-        ("b", 0): Sample({}, missed=1),
+        ("a", 0): Sample({0: 0.5}, diverged=frozenset({7})),
+        ("b", 0): Sample({}, missing=frozenset({0})),
     }
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from experiments.presets.comparison import (
     NOT_DONE,
     NOT_IN_GRID,
     NOT_READ,
+    SEEDS_LOST,
     ComparisonRow,
     MeasuredCell,
     compare_with_published,
@@ -31,7 +33,7 @@ def number(value: float = 90.0, **fields: Any) -> dict[str, Any]:
 
 
 def cell(*ends: float, **changes: Any) -> MeasuredCell:
-    return MeasuredCell({**SPEC, **changes}, {seed: {"accuracy": {0: 0.1, 1: end}} for seed, end in enumerate(ends)})
+    return MeasuredCell({**SPEC, **changes}, {seed: [{"accuracy": {0: 0.1, 1: end}}] for seed, end in enumerate(ends)})
 
 
 def rows(one_preset: Preset, *cells: MeasuredCell, absent: str | None = None) -> list[ComparisonRow]:
@@ -101,5 +103,33 @@ def test_a_difference_is_taken_over_common_seeds() -> None:
 def test_a_variance_is_in_percent_squared() -> None:
     curves = {"accuracy": {1: 0.90, 2: 0.92}}
     one_preset = preset(number(reading={"take": "variance", "first": 1, "last": 2}))
-    (row,) = rows(one_preset, MeasuredCell(SPEC, {0: curves}))
+    (row,) = rows(one_preset, MeasuredCell(SPEC, {0: [curves]}))
     assert row.mean == pytest.approx(2.0)  # 90 and 92 percent
+
+
+def with_lost(measured: MeasuredCell, *, diverged: int = 0, missing: int = 0) -> MeasuredCell:
+    first = len(measured.seeds)
+    diverging = {first + place: [{"accuracy": {0: 0.1, 1: math.nan}}] for place in range(diverged)}
+    gone: dict[int, Any] = {first + diverged + place: [] for place in range(missing)}
+    return MeasuredCell(measured.spec, {**measured.seeds, **diverging, **gone})
+
+
+def test_seeds_that_are_lost_forbid_an_interval_and_a_difference() -> None:
+    (row,) = rows(preset(number(91.0)), with_lost(cell(0.89, 0.90, 0.94), diverged=2, missing=1))
+    assert (row.mean, row.n, row.lost, row.missed) == (pytest.approx(91.0), 3, 2, 1)
+    assert (row.low, row.high, row.inside, row.difference) == (None, None, None, None)
+
+
+def test_the_best_cell_is_one_that_lost_no_seed() -> None:
+    best = number(reading={"take": "final", "of": "best-cell"})
+    (row,) = rows(preset(best), with_lost(cell(0.9), diverged=1), cell(0.7, 0.7, hybrid={"ratio": 0.5}))
+    assert (row.mean, row.lost) == (pytest.approx(70.0), 0)
+
+
+def test_a_difference_of_survivors_is_not_taken() -> None:
+    difference = number(
+        against={"strategy": {"name": "fedswap"}}, reading={"take": "final", "of": "difference"}, unit="points"
+    )
+    theirs = cell(0.50, 0.52, 0.1, strategy={"name": "fedswap"})
+    (row,) = rows(preset(difference), with_lost(cell(0.6, 0.7), diverged=1), theirs)
+    assert (row.mean, row.lost, row.reason) == (None, 1, SEEDS_LOST)

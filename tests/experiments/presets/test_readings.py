@@ -55,16 +55,15 @@ def test_a_diverged_run_has_a_best_round_and_no_finite_end() -> None:
 
 def test_savings_are_those_of_all_rounds_or_of_the_worst_case() -> None:
     """Ours: 30 bytes a round, detectors converge in rounds 2 and 4 (mean 3, sd sqrt 2). Theirs: 400, in round 6."""
-    ours = {
-        0: {
-            "bytes_up": {0: 7.0, 1: 10.0, 2: 10.0},
-            "bytes_down": {1: 20.0, 2: 20.0},
-            "athena.detector_accuracy.a": {1: 0.5, 2: 0.5},
-            "athena.detector_accuracy.b": {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.3},
-        }
+    curves = {
+        "bytes_up": {0: 7.0, 1: 10.0, 2: 10.0},
+        "bytes_down": {1: 20.0, 2: 20.0},
+        "athena.detector_accuracy.a": {1: 0.5, 2: 0.5},
+        "athena.detector_accuracy.b": {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.3},
     }
+    ours = {0: [curves]}
     accuracy = {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4, 5: 0.5, 6: 0.5}
-    theirs = {0: {"bytes_up": {1: 400.0, 2: 400.0}, "accuracy": accuracy}}
+    theirs = {0: [{"bytes_up": {1: 400.0, 2: 400.0}, "accuracy": accuracy}]}
 
     assert saved_percent(ours, theirs, worst=False) == pytest.approx(100 * (1 - 60 / 800))
     worst = 100 * (1 - (3 + math.sqrt(2)) * 30 / (6 * 400))

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.statistics.intervals import Difference, bootstrap_intervals, paired_difference, t_half_width
+from experiments.statistics.intervals import (
+    Difference,
+    SeedWins,
+    bootstrap_intervals,
+    paired_difference,
+    seed_wins,
+    t_half_width,
+)
 from experiments.statistics.over_seeds import Sample
 
 
@@ -18,7 +25,7 @@ def test_a_sample_has_mean_and_sample_std() -> None:
 
 def test_one_seed_has_no_std_and_none_has_no_mean() -> None:
     assert (Sample({0: 2.5}).mean, Sample({0: 2.5}).std) == (2.5, None)
-    assert (Sample({}, lost=2).mean, Sample({}).std) == (None, None)
+    assert (Sample({}, frozenset({0, 1})).mean, Sample({}).std) == (None, None)
 
 
 def test_half_a_t_interval_by_hand() -> None:
@@ -58,6 +65,31 @@ def test_it_tells_more_less_tie_and_too_few() -> None:
     assert one is not None
     assert one.verdict == "unknown"
     assert paired_difference(Sample({0: 1.0}), Sample({1: 1.0})) is None
+
+
+def test_no_difference_is_taken_of_survivors() -> None:
+    """Seed 1 is in both cells, and in the first it diverged."""
+    first, second = Sample({0: 5.0, 2: 6.0}, diverged=frozenset({1})), Sample({0: 1.0, 1: 1.0, 2: 1.0})
+    assert paired_difference(first, second) is None
+    assert paired_difference(second, Sample({0: 5.0, 2: 6.0}, missing=frozenset({1}))) is None
+    assert seed_wins(first, second, higher=True) == SeedWins((2, 1), (1, 0), (0, 0), 3)
+    assert seed_wins(first, second, higher=False) == SeedWins((0, 3), (1, 0), (0, 0), 3)
+    assert seed_wins(second, second, higher=True) is None
+
+
+def test_the_sign_test_by_hand() -> None:
+    # Of 2^5 ways 1 + 5 + 10 have at most two; of 2^6 one has none. Twice that is p.
+    assert SeedWins((2, 3), (3, 0), (0, 0), 5).p == 1.0
+    assert SeedWins((0, 6), (6, 0), (0, 0), 6).p == 0.03125
+    assert SeedWins((0, 0), (2, 2), (0, 0), 2).p == 1.0
+
+
+def test_a_median_counts_lost_seeds_as_the_worst() -> None:
+    sample = Sample({0: 1.0, 1: 3.0}, frozenset({2}), frozenset({3}))
+    assert (sample.median(higher=True), sample.median(higher=False)) == (-math.inf, math.inf)
+    assert Sample({0: 1.0, 1: 3.0}, frozenset({2})).median(higher=True) == 1.0
+    assert Sample({0: 1.0, 1: 3.0}, frozenset({2})).median(higher=False) == 3.0
+    assert Sample({0: 1.0, 1: 3.0}).median(higher=True) == 2.0
 
 
 def test_the_bootstrap_of_two_values_is_their_range() -> None:

@@ -106,7 +106,9 @@ def test_finals_are_the_last_rounds_of_finished_seeds(owner: User) -> None:
     lab.record(runs[2], {"accuracy": [0.0, 0.9]}, RunState.RUNNING)
     cell = runs[0].cell
     assert final_statistics(studies=[study.pk], metric="accuracy") == {
-        study.pk: {cell: SeedStatistics(cell, 2, 0.625, pytest.approx(math.sqrt(0.03125)), 0.5, 0.75, 2, 0, x=2.0)}
+        study.pk: {
+            cell: SeedStatistics(cell, 2, 0.625, pytest.approx(math.sqrt(0.03125)), 0.5, 0.75, 2, 0, 2.0, (0.5, 0.75))
+        }
     }
 
 
@@ -115,7 +117,9 @@ def test_the_best_final_is_that_of_the_best_cell(owner: User) -> None:
     runs = lab.runs_in_order(study)
     lab.record(runs[0], {"accuracy": [0.5]})
     lab.record(runs[3], {"accuracy": [0.75]})
-    assert best_finals(studies=[study.pk]) == {study.pk: SeedStatistics(runs[3].cell, 0, 0.75, None, 0.75, 0.75, 1, 0)}
+    assert best_finals(studies=[study.pk]) == {
+        study.pk: SeedStatistics(runs[3].cell, 0, 0.75, None, 0.75, 0.75, 1, 0, 0.0, (0.75,))
+    }
 
 
 def test_it_lists_the_metrics_that_runs_have(owner: User) -> None:
@@ -126,8 +130,9 @@ def test_it_lists_the_metrics_that_runs_have(owner: User) -> None:
 
 
 def test_a_sample_merges_the_runs_of_a_seed_and_counts_what_is_lost_or_missed() -> None:
-    sample = merge_seeds({0: [1.0, 3.0], 1: [4.0, math.nan], 2: [math.inf], 3: [None]})
-    assert sample == Sample({0: 2.0, 1: 4.0}, lost=2, missed=1)
+    sample = merge_seeds({0: [1.0, 3.0], 1: [4.0], 2: [math.inf], 3: [5.0, math.nan], 4: [None], 5: [], 6: [7.0, None]})
+    assert sample == Sample({0: 2.0, 1: 4.0}, diverged=frozenset({2, 3}), missing=frozenset({4, 5, 6}))
+    assert (sample.lost, sample.missed, len(sample.every_seed)) == (2, 3, 7)
     # 2 and 4: mean 3, squared deviations 1 + 1 = 2, over n - 1 = 1.
     assert (sample.n, sample.mean, sample.std, sample.low, sample.high) == (2, 3.0, math.sqrt(2), 2.0, 4.0)
     assert (merge_seeds({}).mean, merge_seeds({}).std, merge_seeds({}).low) == (None, None, None)
@@ -159,13 +164,13 @@ def test_a_seed_that_was_computed_twice_counts_once_in_curves_and_exports(owner:
     assert [(row["mean"], row["std"], row["min"], row["max"], row["n"]) for row in rows] == [(mean, std, 1.0, 7.0, 3)]
 
 
-def test_a_seed_that_lost_one_of_its_runs_has_the_other_and_is_told(owner: User) -> None:
+def test_a_seed_of_which_one_run_diverged_is_lost_whatever_the_other_gave(owner: User) -> None:
     first, second = computed_twice(owner)
     lost = lab.runs_in_order(second)[2]
     lost.metrics.update(value=math.nan)
     runs = [*lab.runs_in_order(first), *lab.runs_in_order(second)]
     (point,) = curve_statistics(cells=by_cell(runs), metric="accuracy", with_values=True)
-    assert (point.values, point.n, point.lost) == ((1.0, 3.0, 6.0), 3, 1)
+    assert (point.values, point.n, point.lost) == ((1.0, 3.0), 2, 1)
 
 
 def test_a_group_of_several_cells_keeps_the_seeds_of_each_apart(owner: User) -> None:

@@ -20,18 +20,18 @@ def test_equal_values_share_their_ranks() -> None:
 
 
 def test_five_differences_of_one_sign_cannot_reach_five_percent() -> None:
-    assert signed_ranks([1.0, 2.0, 3.0, 4.0, 5.0]) == SignedRanks(5, 0.0, 0.0625)
+    assert signed_ranks([1.0, 2.0, 3.0, 4.0, 5.0]) == SignedRanks(5, 0.0, 0.0625, positive=True)
     assert smallest_p(5) == 0.0625
     assert smallest_p(6) == 0.03125
 
 
 def test_signed_ranks_by_hand() -> None:
     # Ranks of 1, 2, 3 are 1, 2, 3; the negative one has rank 1. Of 8 signs, sums 0 and 1 occur once each: 2 * 2/8.
-    assert signed_ranks([-1.0, 2.0, 3.0]) == SignedRanks(3, 1.0, 0.5)
+    assert signed_ranks([-1.0, 2.0, 3.0]) == SignedRanks(3, 1.0, 0.5, positive=True)
 
 
 def test_zeros_are_left_out_and_nothing_but_zeros_is_no_test() -> None:
-    assert signed_ranks([0.0, -1.0, 2.0, 3.0]) == SignedRanks(3, 1.0, 0.5)
+    assert signed_ranks([0.0, -1.0, 2.0, 3.0]) == SignedRanks(3, 1.0, 0.5, positive=True)
     assert signed_ranks([0.0, 0.0]) is None
 
 

@@ -22,7 +22,12 @@ ACCURACY = metric_label("accuracy")
 AVG, PROX = CellStyle(LineStyle("fedavg", 0, "solid"), "", ""), CellStyle(LineStyle("fedprox", 1, "solid"), "", "")
 STYLES = {"a": AVG, "b": AVG, "c": PROX, "d": PROX}
 RATIO = {"a": 0.5, "b": 0.0, "c": 0.0, "d": 0.5}
-SAMPLES = {"a": Sample({0: 0.75, 1: 0.25}), "b": Sample({0: 0.25}), "c": Sample({}, lost=2), "d": Sample({0: 1.0})}
+SAMPLES = {
+    "a": Sample({0: 0.75, 1: 0.25}),
+    "b": Sample({0: 0.25}),
+    "c": Sample({}, frozenset({0, 1})),
+    "d": Sample({0: 1.0}),
+}
 
 
 def test_lines_go_along_the_axis_with_the_spread_over_seeds() -> None:
@@ -68,7 +73,9 @@ def test_it_tells_what_it_shows_and_what_it_cannot() -> None:
     assert against_description(info) == (
         "Test accuracy, %, against hybrid ratio. fedavg: 25.00 at 0, 50.00 at 0.5; fedprox: 100.00 at 0.5."
     )
-    assert against_notes(info) == "Bars: mean ± std over seeds · 3 cells have no hybrid ratio"
+    assert against_notes(info) == (
+        "Bars: mean ± std over seeds · 2 seeds diverged (not finite): not in the means · 3 cells have no hybrid ratio"
+    )
     assert against_table(info).rows[1] == (
         "fedavg",
         0.5,
@@ -76,6 +83,8 @@ def test_it_tells_what_it_shows_and_what_it_cannot() -> None:
         pytest.approx(0.5 - 0.3535534),
         pytest.approx(0.8535534),
         2,
+        0,
+        0,
     )
     empty = against_info({}, {}, {}, ACCURACY, axis="clients")
     assert "no finished run" in against_description(empty)
@@ -90,7 +99,10 @@ def test_a_map_has_a_panel_for_each_combination_of_the_rest() -> None:
         "clients",
         ("0", "0.5"),
         ("5", "10"),
-        (("fedavg", ((None, 50.0), (25.0, None))), ("fedprox", ((None, None), (None, 100.0)))),
+        (
+            ("fedavg", ((None, SAMPLES["a"]), (SAMPLES["b"], None))),
+            ("fedprox", ((SAMPLES["c"], None), (None, SAMPLES["d"]))),
+        ),
     )
     figure = heat_figure(info)
     assert [(trace["zmin"], trace["zmax"], trace["meta"]["scale"]) for trace in figure["data"]] == [
@@ -102,9 +114,10 @@ def test_a_map_has_a_panel_for_each_combination_of_the_rest() -> None:
         "Test accuracy, %, over hybrid ratio and clients. fedavg: from 25.00 to 50.00; fedprox: from 100.00 to 100.00."
     )
     assert heat_table(info).rows == (
-        ("fedavg", "0.5", "5", 0.5),
-        ("fedavg", "0", "10", 0.25),
-        ("fedprox", "0.5", "10", 1.0),
+        ("fedavg", "0.5", "5", 0.5, 2, 0, 0),
+        ("fedavg", "0", "10", 0.25, 1, 0, 0),
+        ("fedprox", "0", "5", None, 0, 2, 0),
+        ("fedprox", "0.5", "10", 1.0, 1, 0, 0),
     )
 
 

@@ -33,7 +33,7 @@ def test_each_cell_has_a_bar_in_its_own_hue() -> None:
     ]
     assert figure["layout"]["yaxis"]["categoryarray"] == ["athena · iid", "fedavg · iid"]  # the first at the top
     assert bars_notes(info) == "Whiskers: mean ± std over seeds"
-    assert bars_table(info).rows[1] == ("athena · iid", "Test accuracy", 0.25, None, 1)
+    assert bars_table(info).rows[1] == ("athena · iid", "Test accuracy", 0.25, None, 1, 0, 0)
 
 
 def test_parts_are_stacked_and_those_that_never_were_are_left_out() -> None:

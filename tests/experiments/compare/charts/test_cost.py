@@ -66,5 +66,5 @@ def test_it_names_the_front() -> None:
         "fedavg · iid: 85.00 for 2 MB · n=2; scaffold · iid: 95.00 for 5 MB · n=1."
     )
     assert "fedavg · iid, scaffold · iid" in pareto_notes(info)
-    assert pareto_table(info).rows[2] == ("scaffold · iid", 5e6, 0.95, None, 1, True)
+    assert pareto_table(info).rows[2] == ("scaffold · iid", 5e6, 0.95, None, 1, True, 0, 0)
     assert "no finished run" in pareto_description(pareto_info(STYLES, {}, {}, ACCURACY, X_AXES["bytes"]))

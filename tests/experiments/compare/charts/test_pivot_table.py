@@ -20,7 +20,7 @@ VALUES = {
     ("avg-5", 0): Sample({0: 0.9, 1: 0.92}),
     ("avg-9", 0): Sample({0: 0.5, 1: 0.5}),
     ("prox-5", 0): Sample({0: 0.91, 1: 0.9}),
-    ("prox-9", 0): Sample({0: 0.75}, lost=1),
+    ("prox-9", 0): Sample({0: 0.75}, frozenset({1})),
 }
 
 
@@ -42,8 +42,8 @@ def test_what_is_compared_goes_down_and_the_other_axis_across() -> None:
     assert pivot.head == (("clients 5",), ("clients 9",))
     assert [row for row, _ in pivot.rows] == [("fedavg",), ("fedprox",)]
     assert texts(pivot) == [
-        [(pytest.approx(0.91), "best"), (0.5, "")],
-        [(pytest.approx(0.905), "tie"), (0.75, "best")],
+        [(pytest.approx(0.91), "best"), (0.5, "best")],
+        [(pytest.approx(0.905), "tie"), (0.75, "")],
     ]
 
 
@@ -77,7 +77,7 @@ def test_its_caption_says_what_the_marks_mean_and_what_is_missing() -> None:
     assert pivot_caption(table()) == (
         "mean ± std over seeds (n=1–2); bold: best mean among cells that differ only in strategy; "
         "†: no different from the best (95 % interval of the paired difference includes 0); "
-        "1 run not finite (diverged) and not in the means"
+        "1 seed diverged (not finite): not in the means, and a cell that lost seeds is never called the best"
     )
 
 
@@ -85,8 +85,8 @@ def test_as_markdown() -> None:
     assert pivot_markdown(table()).splitlines()[:4] == [
         "| strategy | clients 5 | clients 9 |",
         "| --- | ---: | ---: |",
-        "| fedavg | **91.00 ± 1.41** | 50.00 ± 0.00 |",
-        "| fedprox | 90.50 ± 0.71 † | **75.00** |",
+        "| fedavg | **91.00 ± 1.41** | **50.00 ± 0.00** |",
+        "| fedprox | 90.50 ± 0.71 † | 75.00 (n=1, 1 diverged) |",
     ]
 
 
@@ -97,7 +97,7 @@ def test_as_tidy_rows_in_stored_units() -> None:
         *("avg-5", "fedavg", "clients 5", ""),
         *(pytest.approx(0.91), pytest.approx(0.02 / math.sqrt(2)), 2, 0, 0, "best"),
     )
-    assert csv_text(pivot).splitlines()[4] == "prox-9,fedprox,clients 9,,0.75,,1,1,0,best"
+    assert csv_text(pivot).splitlines()[4] == "prox-9,fedprox,clients 9,,0.75,,1,1,0,"
 
 
 def test_one_cell_is_a_table_of_one() -> None:

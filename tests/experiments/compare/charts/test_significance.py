@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import plotly.graph_objects as go
 import pytest
@@ -15,14 +15,16 @@ from experiments.compare.charts.significance import (
     forest_figure,
     forest_notes,
     friedman_words,
+    level_difference,
     p_text,
     pair_words,
     significance_info,
     significance_table,
 )
 from experiments.labels.metrics import metric_label
-from experiments.statistics.intervals import Difference
+from experiments.statistics.intervals import Difference, SeedWins
 from experiments.statistics.over_seeds import Sample
+from experiments.statistics.rank_tests import SignedRanks
 
 ACCURACY, LOSS = metric_label("accuracy"), metric_label("loss")
 
@@ -131,16 +133,106 @@ def test_methods_that_share_no_setting_or_seed_are_told_so() -> None:
     assert significance_info([], {}, {}, LOSS, "").pairs == ()
 
 
-def test_diverged_cells_are_not_compared() -> None:
-    axes = {"strategy": {"x": "a", "y": "b"}}
-    info = significance_info(["x", "y"], axes, {"x": Sample({}, lost=3), "y": Sample({0: 1.0})}, LOSS, "strategy")
-    assert info.pairs[0].settings == ()
+def lost(values: Mapping[int, float], diverged: Iterable[int] = (), missing: Iterable[int] = ()) -> Sample:
+    return Sample(dict(values), frozenset(diverged), frozenset(missing))
+
+
+def compared_samples(table: Mapping[str, Mapping[str, Sample]], label: object = LOSS) -> SignificanceInfo:
+    axes: dict[str, dict[str, str]] = {"strategy": {}, "clients": {}}
+    samples = {}
+    for setting, row in table.items():
+        for method, sample in row.items():
+            cell = f"{method}/{setting}"
+            axes["strategy"][cell], axes["clients"][cell] = method, setting
+            samples[cell] = sample
+    return significance_info(list(samples), axes, samples, label, "strategy")  # type: ignore[arg-type]
+
+
+FIVE = dict.fromkeys(range(5), 2.0)
+
+
+def test_two_survivors_of_five_are_not_better_than_five() -> None:
+    info = compared_samples({"5": {"a": lost({3: 1.0, 4: 1.1}, diverged=[0, 1, 2]), "b": Sample(FIVE)}})
+    (pair,) = info.pairs
+    (setting,) = pair.settings
+    assert setting.difference is None
+    assert setting.wins == SeedWins(better=(2, 3), diverged=(3, 0), missing=(0, 0), n=5)
+    assert (pair.wins, pair.ties, pair.losses, pair.unknown, pair.undecided, pair.mean) == (0, 0, 0, 0, 1, None)
+    assert pair_words(pair, 1) == (
+        "It cannot be told which is better. b does better in 3 of 5 seeds, a in 2: a diverged in 3. "
+        "Means of the seeds that are left are not compared."
+    )
+    assert forest_figure(pair, LOSS)["data"] == []
+    assert forest_notes(pair).endswith("5: a better in 2, b in 3 of 5 seeds (a diverged in 3)")
+
+
+def test_a_cell_in_which_every_seed_is_lost_loses_every_seed() -> None:
+    """Five of five pass no sign test (p = 2 / 32); eight of eight do (p = 2 / 256)."""
+    five = compared_samples({"5": {"a": lost({}, [0, 1, 2, 3, 4]), "b": Sample(FIVE)}}).pairs[0]
+    assert pair_words(five, 1).startswith(
+        "It cannot be told which is better. b does better in 5 of 5 seeds: a diverged in 5."
+    )
+    eight = dict.fromkeys(range(8), 2.0)
+    rest = dict.fromkeys(range(4), 3.0)
+    pair = compared_samples({"5": {"a": lost(rest, [4, 5, 6], [7]), "b": Sample(eight)}}).pairs[0]
+    assert (pair.wins, pair.losses) == (0, 1)
+    assert pair_words(pair, 1) == (
+        "b is better. b does better in 8 of 8 seeds: a diverged in 3 and a has no value in 1. "
+        "A lost seed counts as the worst (sign test, p = 0.008)."
+    )
+
+
+def test_where_both_lost_a_seed_it_counts_for_neither() -> None:
+    pair = compared_samples({"5": {"a": lost({1: 1.0}, [0]), "b": lost({1: 2.0}, missing=[0])}}).pairs[0]
+    assert pair.settings[0].wins == SeedWins(better=(1, 0), diverged=(1, 0), missing=(0, 1), n=2)
+
+
+def test_a_lost_seed_that_the_other_never_had_is_told_and_does_not_stand_in_the_way() -> None:
+    pair = compared_samples({"5": {"a": lost({0: 1.0, 1: 1.1}, [9]), "b": Sample({0: 3.0, 1: 3.1})}}).pairs[0]
+    assert pair_words(pair, 1) == "a is better (2 seeds). Lost seeds: a: 1 diverged of 3."
+
+
+def test_over_settings_a_cell_that_lost_most_of_its_seeds_is_the_worst() -> None:
+    """In each of six settings a is ahead in the one seed that is left, and has a median of infinity: p = 2 / 64."""
+    row = {"a": lost({2: 1.0}, [0, 1]), "b": Sample({0: 2.0, 1: 2.0, 2: 2.0})}
+    (pair,) = compared_samples({str(n): row for n in range(6)}).pairs
+    assert pair.ranks == SignedRanks(6, 0.0, 0.03125, positive=True)
+    assert pair_words(pair, 1) == (
+        "b is better over all settings (p = 0.031 after Holm, a lost seed counting as the worst). "
+        "Lost seeds: a: 12 diverged of 18."
+    )
+
+
+def test_over_settings_one_lost_seed_of_five_makes_the_median_count() -> None:
+    """Of 1, 1, 1, 4 and a lost one the median is 1; the mean of the four that are left would be 1.75."""
+    one = {"a": lost({0: 1.0, 1: 1.0, 2: 1.0, 3: 4.0}, [4]), "b": Sample(FIVE)}
+    (pair,) = compared_samples({"5": one, "9": {"a": Sample({0: 1.0}), "b": Sample({0: 4.0})}}).pairs
+    assert [level_difference(each, LOSS) for each in pair.settings] == [1.0 - 2.0, 1.0 - 4.0]
+
+
+def test_friedman_ranks_a_cell_that_lost_most_of_its_seeds_last() -> None:
+    """c's one seed that is left is the best of all."""
+    seeds = {0: 1.0, 1: 1.0, 2: 1.0}
+    row = {"a": Sample(seeds), "b": Sample(dict.fromkeys(seeds, 2.0)), "c": lost({2: 0.1}, [0, 1])}
+    info = compared_samples({"5": row, "9": row})
+    assert info.friedman is not None
+    assert info.friedman.mean_ranks == (1.0, 2.0, 3.0)
+    assert "a lost seed counting as the worst" in friedman_words(info)
+
+
+def test_the_winner_is_whom_the_ranks_favour_and_not_one_large_difference() -> None:
+    """Eleven settings favour a by 1 to 11, one favours b by 1000: ranks 66 and 12, p = 0.034."""
+    table = {str(n): {"a": [0.0], "b": [float(n)]} for n in range(1, 12)} | {"12": {"a": [1000.0], "b": [0.0]}}
+    (pair,) = compared(table).pairs
+    assert pair.mean is not None
+    assert pair.mean > 0
+    assert pair_words(pair, 1) == "a is better over all settings (p = 0.034 after Holm)."
 
 
 def test_its_numbers_as_a_table() -> None:
     table = significance_table(compared({"5": {"a": [3.0, 4.0], "b": [2.0, 3.0]}, "9": {"a": [1.0], "b": [math.pi]}}))
-    assert table.rows[0] == ("a", "b", "5", 3.5, 2.5, 1.0, 1.0, 1.0, 2, "more")
-    assert table.rows[1][5:] == (pytest.approx(1 - math.pi), None, None, 1, "unknown")
+    assert table.rows[0] == ("a", "b", "5", 3.5, 2.5, 1.0, 1.0, 1.0, 2, "more", None, None, 0, 0, 0, 0)
+    assert table.rows[1][5:10] == (pytest.approx(1 - math.pi), None, None, 1, "unknown")
 
 
 def test_the_forest_has_a_row_per_setting_and_zero_to_cross() -> None:

@@ -45,7 +45,23 @@ def test_one_common_seed_cannot_tell_a_tie() -> None:
 
 
 def test_nobody_is_best_alone_and_cells_without_values_do_not_count() -> None:
-    assert standings({"a": seeds(1.0), "b": Sample({}, lost=3)}, [["a", "b"]], higher=True) == {}
+    assert standings({"a": seeds(1.0)}, [["a", "b"]], higher=True) == {}
+    assert standings({"a": seeds(1.0), "b": Sample({}, missing=frozenset({0}))}, [["a", "b"]], higher=True) == {}
+
+
+def test_a_cell_that_lost_seeds_is_never_best_by_what_is_left() -> None:
+    steady, left = seeds(2.0, 2.1, 2.0, 2.1, 2.0), Sample({3: 9.0, 4: 9.1}, frozenset({0, 1, 2}))
+    assert standings({"a": left, "b": steady}, [["a", "b"]], higher=True) == {"b": "best"}
+    assert standings({"a": left, "b": steady}, [["a", "b"]], higher=False) == {"b": "best"}
+    missing = Sample({3: 9.0, 4: 9.1}, missing=frozenset({0, 1, 2}))
+    assert standings({"a": missing, "b": steady}, [["a", "b"]], higher=True) == {"b": "best"}
+
+
+def test_nobody_is_best_where_a_cell_that_lost_seeds_could_be_it() -> None:
+    """Of 9, 9, 9, 9 and a lost one the median is 9: more than the other has, and yet not to be called better."""
+    one_lost = Sample({0: 9.0, 1: 9.0, 2: 9.0, 3: 9.0}, frozenset({4}))
+    assert standings({"a": one_lost, "b": seeds(2.0, 2.0, 2.0, 2.0, 2.0)}, [["a", "b"]], higher=True) == {}
+    assert standings({"a": one_lost, "b": Sample({}, frozenset({0, 1}))}, [["a", "b"]], higher=True) == {}
 
 
 def test_equal_means_are_best_together() -> None:
@@ -69,7 +85,7 @@ def test_numbers_are_shown_with_their_spread_where_there_is_one() -> None:
     assert sample_text(seeds(0.9, 1.0), label) == "95.00 ± 7.07"
     assert sample_text(seeds(0.9), label) == "90.00"
     assert sample_text(None, label) == "–"
-    assert sample_text(Sample({}, lost=1), label) == "–"
+    assert sample_text(Sample({}, frozenset({0})), label) == "–"
 
 
 def test_what_competes_is_chosen_or_the_strategy_or_whatever_varies() -> None:

@@ -51,7 +51,7 @@ def test_bytes_until_convergence_are_told_on_average_and_at_worst() -> None:
     late = {"accuracy": {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.3}, "bytes_up": dict.fromkeys(range(1, 5), 2e6)}
     axes = {"strategy": {"a": "fedavg", "b": "fedprox"}}
     never = {"accuracy": {1: 0.1, 2: 0.2}, "bytes_up": {1: 1.0}}
-    table = convergence_table({"a": {0: early, 1: late}, "b": {0: never}}, axes, compared="strategy")
+    table = convergence_table({"a": {0: [early], 1: [late]}, "b": {0: [never]}}, axes, compared="strategy")
 
     assert table.rows[0] == (("fedavg",), tuple(map(TableField, ("3.0 ± 1.4", "2.00", "6.00", "8.83"))))
     assert table.rows[1][1][0] == TableField("not yet")

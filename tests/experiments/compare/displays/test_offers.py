@@ -40,7 +40,7 @@ def test_only_displays_that_fit_are_offered(owner: User) -> None:
         "holdings",
     ]
     bars = final_bars_chart(subject_of(study)).table.rows
-    assert [row[2:] for row in bars] == [(0.5, None, 1), (0.5, None, 1)]
+    assert [row[2:] for row in bars] == [(0.5, None, 1, 0, 0), (0.5, None, 1, 0, 0)]
     assert [row[2] for row in traffic_chart(subject_of(study)).table.rows] == [1e7, 1e7]
 
 

@@ -42,7 +42,7 @@ def test_a_preset_shows_its_own_displays_of_the_chosen_study(client: Client, stu
 def test_charts_come_as_json_and_csv(client: Client, study: Study) -> None:
     base = f"/studies/{study.pk}/displays/charts"
     assert client.get(f"{base}/traffic").json()["description"].startswith("Traffic of all rounds, MB. Upload of")
-    assert client.get(f"{base}/final-bars.csv").content.decode().splitlines()[0] == "cell,part,mean,std,n"
+    assert client.get(f"{base}/final-bars.csv").content.decode().splitlines()[0] == "cell,part,mean,std,n,lost,missed"
     assert client.get(f"{base}/no-such").status_code == 404
     assert client.get("/studies/999/displays").status_code == 404
 

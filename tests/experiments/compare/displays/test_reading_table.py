@@ -12,8 +12,8 @@ from experiments.presets.preset import Over
 AXES = {"strategy": {"a": "fedavg", "b": "fedprox"}, "partition": {"a": "iid", "b": "iid"}}
 
 
-def seeds(*curves: dict[int, float]) -> dict[int, dict[str, dict[int, float]]]:
-    return {seed: {"accuracy": curve} for seed, curve in enumerate(curves)}
+def seeds(*curves: dict[int, float]) -> dict[int, list[dict[str, dict[int, float]]]]:
+    return {seed: [{"accuracy": curve}] for seed, curve in enumerate(curves)}
 
 
 def test_the_best_value_and_its_round_are_means_over_seeds() -> None:
@@ -63,7 +63,7 @@ def test_rounds_to_a_target_count_those_that_never_reach_it() -> None:
 
     assert table.columns == ("Rounds to 80 %",)
     assert [fields[0] for _, fields in table.rows] == [
-        TableField("2.0", "", "1 never"),
+        TableField("2.0", "", "1 missing"),
         TableField("1.5 ± 0.7", "best"),
     ]
 
