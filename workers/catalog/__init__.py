@@ -8,14 +8,16 @@ from typing import Any, cast
 
 from workers.catalog.component import Component, Dataset, Kind, Model, Optimizer, Partition, Strategy
 from workers.catalog.discovery import PACKAGES, built_in_components
-from workers.catalog.plugins import PluginProblem, dataset_failures, plugin_components
+from workers.catalog.plugins import PluginProblem, dataset_failures, has_changed, plugin_components
+
+CHANGED = "It, or a file that it needs, changed after it was read: restart Tributary."
 
 
 class Catalog:
     """Components by kind and name. `catalog.strategies["fedprox"]`, `catalog.get("strategy", "fedprox")`.
 
-    `problems` has what is wrong with a lab's own components: those that are therefore not among them, and data sets
-    that were sound when they were read and fail now.
+    `problems` has what is wrong with a lab's own components: those that are therefore not among them, data sets
+    that were sound when they were read and fail now, and files that have another content by now.
     """
 
     def __init__(
@@ -27,7 +29,12 @@ class Catalog:
     @property
     def problems(self) -> list[PluginProblem]:
         failures = sorted(dataset_failures.copy().items())
-        return [*self.load_problems, *(problem for (name, _), problem in failures if name in self.datasets)]
+        changed = sorted({each.origin for each in self if has_changed(each)})
+        return [
+            *self.load_problems,
+            *(problem for (name, _), problem in failures if name in self.datasets),
+            *(PluginProblem(origin, CHANGED) for origin in changed),
+        ]
 
     def check_plugin_datasets(self) -> None:
         """So that what fails now is among the problems."""

@@ -215,9 +215,13 @@ class PartitionInput:
 
 
 class Partition(Component):
-    """Every training index goes to exactly one client; the order of a client's indices is the partition's."""
+    """Every training index goes to exactly one client, and none is left without; a federation that breaks this is
+    refused. The order of a client's indices is the partition's.
+    """
 
     kind: ClassVar[Kind] = "partition"
+    leaves_samples_out: ClassVar[bool] = False
+    """Samples may go to nobody, as those of natural clients that do not take part."""
 
     @abstractmethod
     def split(self, data: PartitionInput, params: Any) -> Sequence[np.ndarray]: ...

@@ -21,14 +21,14 @@ from workers.spec.workload import parameter_count
 TRIAL_SECONDS = 1.5
 TRIAL_ROUNDS = 40
 SMALL_MODEL = 200_000
-SMALL_TRIAL, LARGE_TRIAL = ("cohort", 16, 3), ("sequential", 2, 1)
-"""Engine path, clients and batches: small models are stacked; many steps of a large one would keep a person waiting."""
+SMALL_TRIAL, LARGE_TRIAL = (16, 3), (2, 1)
+"""Clients and batches: many steps of a large model would keep a person waiting."""
 
 
 def trial_spec(spec: RunSpec) -> RunSpec:
     """The same model, optimizer and batch size on a few clients with some batches of made data each."""
     facts = spec.dataset_facts
-    engine, most_clients, batches = SMALL_TRIAL if parameter_count(spec) < SMALL_MODEL else LARGE_TRIAL
+    most_clients, batches = SMALL_TRIAL if parameter_count(spec) < SMALL_MODEL else LARGE_TRIAL
     clients = min(spec.cohort_size, most_clients)
     samples = max(facts.classes, clients * batches * spec.local.batch_size)
     blobs = {"shape": list(facts.shape), "classes": facts.classes, "train": samples, "test": 1}
@@ -42,7 +42,7 @@ def trial_spec(spec: RunSpec) -> RunSpec:
             "local": {**spec.local.model_dump(mode="json"), "epochs": 1},
             "evaluation": {"every": TRIAL_ROUNDS},
             "precision": spec.precision,
-            "engine": engine,
+            "engine": "auto" if spec.engine == "ray" else spec.engine,
         }
     )
 

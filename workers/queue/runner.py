@@ -72,10 +72,17 @@ def die_with_parent(parent: int) -> None:
 
 
 def run_job(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool]) -> None:
+    from workers.catalog.plugins import StalePluginError
+    from workers.spec import IdentityError
+
     try:
         pipe.send("done", **compute_run(job, pipe, stop))
     except StopRequested:
         pipe.send("stopped")
+    except StalePluginError as error:
+        pipe.send("changed", reason=error.detail, outdated=True, code=True)
+    except IdentityError as error:
+        pipe.send("changed", reason=error.detail, outdated=False, code=error.code_differs)
     except TributaryError as error:
         pipe.send("failed", reason=str(error), trace=traceback.format_exc())
     except Exception as error:
@@ -86,7 +93,7 @@ def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool
     from workers.engine import simulate
     from workers.engine.checkpoint import CheckpointPolicy
     from workers.engine.records import RoundRecord
-    from workers.spec import parse_run
+    from workers.spec import LaunchIdentity, parse_run
 
     def on_round(record: RoundRecord) -> None:
         clients = {str(client): dict(numbers) for client, numbers in record.clients.items()}
@@ -108,14 +115,22 @@ def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool
         on_saved=lambda number, path: pipe.send("checkpoint", round=number, path=str(path)),
         on_unsaved=on_unsaved,
     )
-    spec = parse_run({**job["spec"], "engine": job["engine"]})
-    result = simulate(spec, on_round=on_round, checkpoint=policy, device=job["device"], stop=stop, on_start=on_start)
+    result = simulate(
+        parse_run(job["spec"]),
+        on_round=on_round,
+        checkpoint=policy,
+        device=job["device"],
+        stop=stop,
+        on_start=on_start,
+        launched=LaunchIdentity(**job["launched"]),
+        engine=job["engine"],
+    )
     artifact = save_model(Path(job["artifacts"]), result.parameters)
     return {"provenance": dict(result.provenance), "findings": dict(result.findings), "artifact": artifact}
 
 
 def save_model(folder: Path, parameters: Mapping[str, Any]) -> str:
-    """Whole or absent: written beside its place, then moved into it."""
+    """Whole or absent: written beside its place, then moved into it. Names and shapes are those of `Result`."""
     import numpy as np
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
@@ -123,7 +138,7 @@ def save_model(folder: Path, parameters: Mapping[str, Any]) -> str:
     draft, path = folder / f".{MODEL_FILE}", folder / MODEL_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({name: np.ascontiguousarray(array) for name, array in parameters.items()}, draft)
+        save_file({name: np.asarray(array, order="C") for name, array in parameters.items()}, draft)
         draft.replace(path)
     except (OSError, SafetensorError) as error:
         raise TributaryError(f"The final model could not be written ({error}). Free some space and retry.") from error

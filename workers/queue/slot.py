@@ -134,7 +134,7 @@ class Slot:
         self.child: RunnerProcess | None = None
         self.log: Callable[[str], None] | None = None
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
-        self.started_at = self.last_event_at = self.next_memory_check = 0.0
+        self.warmed_at = self.started_at = self.last_event_at = self.next_memory_check = 0.0
         self.limits = Limits()
 
     @property
@@ -146,7 +146,18 @@ class Slot:
         if self.pid is None:
             self.close()
             self.tail.clear()
+            self.warmed_at = time.monotonic()
             self.child = spawn_runner(self.command, self.threads)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the runner began to read its code."""
+        return time.monotonic() - self.warmed_at
+
+    def renew(self) -> None:
+        """Another runner, which reads all code anew."""
+        self.close()
+        self.warm()
 
     def start(
         self, job: Mapping[str, Any], *, limits: Limits = NO_LIMITS, log: Callable[[str], None] | None = None

@@ -45,6 +45,8 @@ CHECKPOINT_ROUNDS = 10
 SAMPLE_SECONDS = 15.0
 MEMORY_SHARE = 0.9
 MIN_FREE_BYTES = 50_000_000
+FRESH_SECONDS = 30.0
+"""A runner of at most this age has read the code that is there; only a file it found changed makes it older."""
 
 
 class WorkerProcess:
@@ -128,6 +130,7 @@ class RunAttempt:
         self.process, self.claim, self.slot = process, claim, process.slot
         self.next_beat = 0.0
         self.stop_deadline: float | None = None
+        self.renewed = False
 
     def run(self) -> None:
         """However it ends, the runner is idle or dead afterwards."""
@@ -155,7 +158,7 @@ class RunAttempt:
             self.end(leases.run_crash, reason=f"{type(error).__name__}: {error}")
 
     def follow_runner(self, log: RunLog) -> None:
-        self.slot.start(self.make_job(), limits=run_limits(), log=log.write)
+        self.start_job(log)
         while not self.store_events(self.slot.poll(HEARTBEAT_SECONDS), log):
             if time.monotonic() >= self.next_beat:
                 self.obey(self.write(lambda: leases.run_heartbeat(claim=self.claim)))
@@ -164,10 +167,14 @@ class RunAttempt:
                 self.end(leases.run_release, reason="It did not stop in time and was ended.")
                 return
 
+    def start_job(self, log: RunLog) -> None:
+        self.slot.start(self.make_job(), limits=run_limits(), log=log.write)
+
     def make_job(self) -> dict[str, Any]:
         return {
             "run": self.claim.run,
             "spec": dict(self.claim.spec),
+            "launched": {"hash": self.claim.hash, "sources": dict(self.claim.sources)},
             "engine": self.claim.engine,
             "checkpoint": {
                 "folder": str(checkpoint_folder(self.claim.run)),
@@ -219,6 +226,26 @@ class RunAttempt:
                 log.write(event["trace"].rstrip())
                 self.end(leases.run_fail, reason=event["reason"])
                 return True
+            case "changed":
+                return self.handle_change(event, log)
+        return False
+
+    def handle_change(self, event: dict[str, Any], log: RunLog) -> bool:
+        """The run would be computed under an identity that is not its own. A warm runner may hold older code than the
+
+        one who launched it: once in an attempt another one is asked, unless that cannot help. True where it ended.
+        """
+        log.write(event["reason"])
+        may_help = event["outdated"] or (event["code"] and self.slot.age > FRESH_SECONDS)
+        if self.renewed or not may_help:
+            self.end(leases.run_fail, reason=event["reason"])
+            return True
+        self.renewed = True
+        log.write("The code is read anew, by another process.")
+        self.slot.renew()
+        self.start_job(log)
+        if self.stop_deadline is not None:
+            self.slot.stop()
         return False
 
     def obey(self, instructions: Instructions) -> None:

@@ -2,11 +2,14 @@
 
 from workers.spec.grid import Grid, PlannedRun, count_runs, expand
 from workers.spec.identity import canonical_hash, cell_hash
+from workers.spec.launch_identity import IdentityError, LaunchIdentity, launch_identity, require_identity
 from workers.spec.paths import flatten, varying_paths
 from workers.spec.runspec import RunSpec, parse_run
 
 __all__ = [
     "Grid",
+    "IdentityError",
+    "LaunchIdentity",
     "PlannedRun",
     "RunSpec",
     "canonical_hash",
@@ -14,6 +17,8 @@ __all__ = [
     "count_runs",
     "expand",
     "flatten",
+    "launch_identity",
     "parse_run",
+    "require_identity",
     "varying_paths",
 ]

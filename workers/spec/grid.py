@@ -18,9 +18,12 @@ VALID_SEEDS = range(2**31)
 
 @dataclass(frozen=True)
 class PlannedRun:
+    """`sources` is what it is to be computed from besides its spec (`identity.run_sources`)."""
+
     spec: RunSpec
     hash: str
     cell: str
+    sources: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class CellParser:
             spec = parse_run(data)
             identity = cell_identity(spec)
             self.cells[cell] = spec, identity
-        return PlannedRun(spec, identity.run_hash(spec.seed), identity.cell)
+        return PlannedRun(spec, identity.run_hash(spec.seed), identity.cell, identity.sources)
 
 
 def problem_as_written(problem: Problem, variant: Variant, index: int, block: Mapping[str, Any]) -> Problem:

@@ -28,6 +28,10 @@ EVERYTHING_SHARED = (
     "At ratio 1 everything is shared and no client holds anything out to evaluate on: take a lower ratio, or evaluate "
     "on the server with a data set that has a test set."
 )
+NEEDED_VALIDATION = 0.1
+NO_VALIDATION = (
+    f"needs a validation part: take a share above 0, or leave the field out, which means {NEEDED_VALIDATION:g}."
+)
 
 
 def choice_type(kind: Kind) -> Any:
@@ -70,23 +74,24 @@ class Local(SpecPart):
 
 
 class Evaluation(SpecPart):
-    on: Literal["server", "clients"] = "server"
-    """server: the global test set. clients: each client's own held-out part, weighted by its size."""
+    on: Literal["server", "clients", "both"] = "server"
+    """server: the global test set. clients: each client's own held-out part, weighted by its size. both: both."""
     every: int = Field(1, ge=1)
     """Evaluate each so many rounds (and always the last)."""
     clients: Literal["all", "cohort"] = "all"
-    """Which clients evaluate, where evaluation is on the clients."""
+    """Which clients evaluate, where evaluation is on the clients or both."""
     held_out: float = Field(0.2, gt=0, lt=1)
-    """Share of each client's data kept for evaluation, where evaluation is on the clients."""
+    """Share of each client's data kept for evaluation, where evaluation is on the clients or both."""
     validation: float = Field(0.0, ge=0, lt=1)
-    """Share of each client's data kept for local validation."""
+    """Share of each client's data kept for validation: not trained on. A strategy that needs it gets 0.1."""
 
 
 class Stop(SpecPart):
     target_accuracy: float | None = Field(None, gt=0, le=1)
     """End the run once this accuracy is reached."""
     patience: int | None = Field(None, ge=1)
-    """End the run after so many evaluations without a better loss."""
+    """End the run after so many evaluations without a better validation loss. With evaluation.validation 0 it watches
+    the test loss, so the stopping round is chosen on the test set."""
 
 
 class RunSpec(SpecPart):
@@ -102,7 +107,7 @@ class RunSpec(SpecPart):
     cohort: int | None = Field(None, ge=1)
     """Clients per round; otherwise from `fraction`."""
     fraction: float = Field(1.0, gt=0, le=1)
-    """Share of the clients that take part in a round; at least one does."""
+    """Share of the clients that take part in a round, at least one; of those that still have data under unify."""
     client_dropout: float = Field(0.0, ge=0, lt=1)
     """Probability that a sampled client fails to answer."""
     stragglers: float = Field(0.0, ge=0, le=1)
@@ -121,7 +126,7 @@ class RunSpec(SpecPart):
     seed: int = Field(0, ge=0, lt=2**31)
     """Every random draw of the run follows from it."""
     engine: Literal["auto", "cohort", "sequential", "ray"] = "auto"
-    """How the cohort is computed; not part of a run's identity."""
+    """How the cohort is computed; part of a run's identity unless it is auto."""
     precision: Literal["float32", "float64"] = "float32"
 
     @cached_property
@@ -134,8 +139,30 @@ class RunSpec(SpecPart):
         return self.clients or self.dataset_facts.natural_clients or 0
 
     @property
+    def watches_validation(self) -> bool:
+        """Whether `stop.patience` follows the validation loss; otherwise it follows the test loss."""
+        return self.stop.patience is not None and self.evaluation.validation > 0
+
+    @property
+    def candidates(self) -> int:
+        """Clients that a cohort is drawn from: those that hybrid sharing left with data of their own."""
+        if self.hybrid.ratio == 1:
+            return 0
+        givers = rounded_share(self.hybrid.ratio, self.client_count) if self.hybrid.method == "unify" else 0
+        return self.client_count - givers
+
+    @property
     def cohort_size(self) -> int:
-        return self.cohort or max(1, math.floor(self.fraction * self.client_count + 1e-9))
+        return self.cohort_among(self.candidates)
+
+    def cohort_among(self, candidates: int) -> int:
+        """Clients per round out of so many; a `cohort` of more takes all of them."""
+        return min(self.cohort, max(1, candidates)) if self.cohort else max(1, rounded_share(self.fraction, candidates))
+
+
+def rounded_share(ratio: float, count: int) -> int:
+    """Rounded down, forgiving the representation of decimal ratios (0.29 of 100 is 29)."""
+    return math.floor(ratio * count + 1e-9)
 
 
 def parse_run(data: Mapping[str, Any] | RunSpec) -> RunSpec:
@@ -146,9 +173,26 @@ def parse_run(data: Mapping[str, Any] | RunSpec) -> RunSpec:
         spec = RunSpec.model_validate(dict(data))
     except ValidationError as error:
         raise SpecError(validation_problems(error, data)) from None
+    spec = fill_in_validation(spec)
     if problems := tuple(cross_problems(spec)):
         raise SpecError(problems)
     return spec
+
+
+def fill_in_validation(spec: RunSpec) -> RunSpec:
+    """With a validation part where the strategy needs one and the spec leaves it out: a tenth, or half of what the
+
+    held-out part leaves. It is then in the spec like any other value: stored, hashed and shown.
+    """
+    evaluation = spec.evaluation
+    if "validation" in evaluation.model_fields_set or not needs_validation(spec):
+        return spec
+    share = min(NEEDED_VALIDATION, (1 - evaluation.held_out) / 2)
+    return spec.model_copy(update={"evaluation": evaluation.model_copy(update={"validation": share})})
+
+
+def needs_validation(spec: RunSpec) -> bool:
+    return load_catalog().strategies[spec.strategy.name].needs_validation
 
 
 def validation_problems(error: ValidationError, data: Any) -> Iterator[Problem]:
@@ -206,10 +250,13 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
         yield Problem("clients", f"{spec.client_count} clients, but only {facts.train} training samples.")
     if spec.cohort is not None and spec.client_count and spec.cohort > spec.client_count:
         yield Problem("cohort", f"{spec.cohort} clients per round, but only {spec.client_count} clients.")
-    if spec.hybrid.ratio == 1 and (spec.evaluation.on == "clients" or not facts.test):
+    if spec.hybrid.ratio == 1 and (spec.evaluation.on != "server" or not facts.test):
         yield Problem("hybrid.ratio", EVERYTHING_SHARED)
     if spec.evaluation.held_out + spec.evaluation.validation >= 1:
         yield Problem("evaluation.validation", "Held-out and validation parts leave nothing to train on.")
+    if not spec.evaluation.validation and needs_validation(spec):
+        label = catalog.strategies[spec.strategy.name].label
+        yield Problem("evaluation.validation", f"{label} {NO_VALIDATION}")
 
 
 def fit_problems(component: Component, spec: RunSpec) -> tuple[Problem, ...]:

@@ -28,8 +28,15 @@ def samples_per_client(spec: RunSpec) -> tuple[float, float]:
     if spec.partition.name == "natural" and facts.natural_clients:
         samples = samples * spec.client_count / facts.natural_clients
     per_client = samples / max(1, spec.client_count)
-    train_share = 1 - spec.evaluation.held_out - spec.evaluation.validation if spec.evaluation.on == "clients" else 1
-    return per_client * (1 - spec.hybrid.ratio) * train_share, samples * spec.hybrid.ratio
+    own_share = float(spec.candidates > 0) if spec.hybrid.method == "unify" else 1 - spec.hybrid.ratio
+    shared = samples - per_client * own_share * spec.candidates
+    return per_client * own_share * train_share(spec), shared * (1 - spec.evaluation.validation)
+
+
+def train_share(spec: RunSpec) -> float:
+    """What is left of a client's own data to train on, after validation and held-out parts."""
+    holds_out = spec.evaluation.on != "server" or not spec.dataset_facts.test
+    return 1 - spec.evaluation.validation - (spec.evaluation.held_out if holds_out else 0.0)
 
 
 def parameter_count(spec: RunSpec) -> int:
@@ -39,5 +46,5 @@ def parameter_count(spec: RunSpec) -> int:
 
 def round_bytes(spec: RunSpec) -> int:
     """The model down to each client of the cohort and up again; what a strategy sends besides is not foreseen."""
-    cohort = spec.cohort_size + (spec.hybrid.ratio > 0)
+    cohort = min(spec.cohort_size, spec.candidates) + (spec.hybrid.ratio > 0)
     return 2 * cohort * parameter_count(spec) * BYTES_PER_VALUE[spec.precision]

@@ -12,8 +12,10 @@ from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_launch
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.models import Membership, Run, Study, User
+from experiments.queue.services.retry import managed_studies, relaunch_runs
 from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, live_runs_by_hash, requeue_runs
 from experiments.queue.services.wake_up import wake_up_after_commit
+from experiments.results.selectors.identity import changed_runs
 from experiments.studies.services.changes import study_cancel, study_pause, study_resume, study_retry, study_update
 from experiments.studies.services.launch import PRIORITIES
 from workers.errors import TributaryError
@@ -55,18 +57,24 @@ def runs_cancel(*, runs: Iterable[int], actor: User) -> BulkOutcome:
 
 
 def runs_retry(*, runs: Iterable[int], actor: User) -> BulkOutcome:
-    """Each is queued again as a new attempt, from its last checkpoint."""
+    """Each is queued again as a new attempt, from its last checkpoint; or launched as what its spec is now."""
     require_launch(actor)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
         outcome = BulkOutcome()
         ended = runs_in_state(runs, UNSUCCESSFUL, NOT_ENDED, outcome)
         allowed = refuse(ended, set() if actor.is_lab_admin else runs_of_others(ended, actor), FOREIGN, outcome)
-        allowed = refuse(allowed, replaced_runs(allowed), EQUAL, outcome)
-        outcome.done = requeue_runs(allowed)
-        cancelled_studies = Study.objects.filter(memberships__run__in=allowed, cancelled=True)
-        (cancelled_studies if actor.is_lab_admin else cancelled_studies.filter(owner=actor)).update(cancelled=False)
-        audit_record(actor=actor, action="run.retry", subject=runs_text(outcome.done), runs=allowed)
+        changed = changed_runs(Run.objects.filter(pk__in=allowed).order_by("pk"))
+        successors = relaunch_runs(changed, managed_studies(actor))
+        same = [run for run in allowed if run not in successors]
+        same = refuse(same, replaced_runs(same), EQUAL, outcome)
+        outcome.done = requeue_runs(same) + len(successors)
+        queued = [*same, *successors.values()]
+        managed_studies(actor).filter(memberships__run__in=queued, cancelled=True).update(cancelled=False)
+        audit_record(actor=actor, action="run.retry", subject=runs_text(len(same)), runs=same)
+        if successors:
+            subject = runs_text(len(successors))
+            audit_record(actor=actor, action="run.relaunch", subject=subject, successors=successors)
         wake_up_after_commit(new=outcome.done)
     return outcome
 

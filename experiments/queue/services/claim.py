@@ -80,8 +80,17 @@ def lease_run(run_id: int, worker: Worker) -> Claim:
     )
     attempt = start_attempt(run_id, worker, token)
     notify_states([run_id])
-    run = Run.objects.only("spec", "engine").get(pk=run_id)
-    return Claim(run_id, token, run.spec, run.engine or run.spec["engine"], attempt.number, checkpoint_paths(run_id))
+    run = Run.objects.only("hash", "spec", "engine", "provenance").get(pk=run_id)
+    return Claim(
+        run=run_id,
+        token=token,
+        hash=run.hash,
+        sources=run.launch_sources,
+        spec=run.spec,
+        engine=run.engine or run.spec["engine"],
+        attempt=attempt.number,
+        resume=checkpoint_paths(run_id),
+    )
 
 
 def start_attempt(run_id: int, worker: Worker, token: UUID) -> Attempt:

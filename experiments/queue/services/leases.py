@@ -20,6 +20,7 @@ from experiments.core.errors import StaleLeaseError
 from experiments.core.json_values import json_safe, plain_text
 from experiments.models import Attempt, Outcome, Run, RunState
 from experiments.results.live.notify import notify_rounds, notify_states
+from experiments.results.models import LAUNCHED_WITH
 from workers.engine.records import RoundRecord
 
 MAX_CRASHES = 3
@@ -27,10 +28,15 @@ MAX_CRASHES = 3
 
 @dataclass(frozen=True)
 class Claim:
-    """A run in the hands of one worker. `resume` are checkpoints of earlier attempts, newest first."""
+    """A run in the hands of one worker. `resume` are checkpoints of earlier attempts, newest first.
+
+    It may only be computed under the `hash`; `sources` is what it was launched with.
+    """
 
     run: int
     token: UUID
+    hash: str
+    sources: Mapping[str, Any]
     spec: Mapping[str, Any]
     engine: str
     attempt: int
@@ -148,7 +154,8 @@ def run_finish(
 ) -> None:
     with transaction.atomic():
         run = lock_run(claim)
-        run.provenance, run.findings, run.artifact = json_safe(provenance), json_safe(findings or {}), artifact
+        run.provenance = {**json_safe(provenance), LAUNCHED_WITH: run.launch_sources}
+        run.findings, run.artifact = json_safe(findings or {}), artifact
         end_attempt(run, RunState.DONE, Outcome.DONE)
 
 

@@ -1,4 +1,4 @@
-"""What a person does to single runs, and the two changes of state that studies share with them."""
+"""Cancelling a run, and the two changes of state that runs share with studies."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
 from experiments.access.services.audit import audit_record
-from experiments.access.services.rights import holders_of, may_manage, require_every_holder, require_some_holder
+from experiments.access.services.rights import require_every_holder
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError, GoneError
-from experiments.models import Run, RunState, Study, User
-from experiments.queue.services.wake_up import wake_up_after_commit
+from experiments.models import Run, RunState, User
 from experiments.results.live.notify import notify_states
 
 ACTIVE = (RunState.QUEUED, RunState.RUNNING)
@@ -28,22 +27,6 @@ def run_cancel(*, run: Run, actor: User) -> Run:
         if not cancel_runs([run.pk]):
             raise ConflictError(f"The run is {refresh_run(run).state}: only queued and running ones can be cancelled.")
         audit_record(actor=actor, action="run.cancel", subject=f"run {run.pk}")
-    return refresh_run(run)
-
-
-def run_retry(*, run: Run, actor: User) -> Run:
-    """Queues it again as a new attempt, from its last checkpoint."""
-    with transaction.atomic():
-        lock_in_transaction(Lock.HOLDERS)
-        require_some_holder(actor, refresh_run(run))
-        if run.shared and (equal := live_runs_by_hash([run]).get(run.hash)) not in (None, run.pk):
-            raise ConflictError(f"Run {equal} is equal and takes its place: retry the study to hold that one.")
-        if not requeue_runs([run.pk]):
-            raise ConflictError(f"The run is {refresh_run(run).state}: only failed and cancelled ones can be retried.")
-        own_studies = [study.pk for study in holders_of(run) if may_manage(actor, study)]
-        Study.objects.filter(pk__in=own_studies).update(cancelled=False)
-        audit_record(actor=actor, action="run.retry", subject=f"run {run.pk}")
-        wake_up_after_commit(new=1)
     return refresh_run(run)
 
 

@@ -12,9 +12,11 @@ from django.db import InterfaceError, OperationalError, connection
 from experiments.core.database import Lock, set_db_timeouts, try_session_lock
 from experiments.datasets.services.job_processes import DatasetJobProcesses
 from experiments.queue.services.claim import runs_reap
+from experiments.queue.services.rehash import queued_runs_rehash
 from experiments.queue.services.retention import retention_apply
 from experiments.queue.services.wake_up import wake_up_idle_workers
 from experiments.queue.services.workers import samples_prune, workers_forget
+from workers.catalog.plugins import StalePluginError
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
@@ -46,6 +48,7 @@ class Scheduler:
             return
         if time.monotonic() >= self.reap_at and (lost := runs_reap()):
             logger.warning("Took %s runs away from silent workers.", lost)
+            rehash_after_upgrade()
         if time.monotonic() >= self.tidy_at:
             self.tidy_at = time.monotonic() + TIDY_SECONDS
             workers_forget()
@@ -61,4 +64,15 @@ class Scheduler:
         """Leases may have run out for want of a database: whoever lives gets the time of one to say so."""
         self.leads = try_session_lock(Lock.SCHEDULER)
         self.reap_at = time.monotonic() + settings.LEASE
+        if self.leads:
+            rehash_after_upgrade()
         return self.leads
+
+
+def rehash_after_upgrade() -> None:
+    """Also of runs that a worker gave back only now; `manage.py prepare` came before that."""
+    try:
+        if rehashed := queued_runs_rehash():
+            logger.info("Gave %s queued runs the identity that their specs have in this version.", rehashed)
+    except StalePluginError as error:
+        logger.warning("Queued runs keep the identity they have. %s", error)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -18,7 +19,7 @@ from pytest_django import DjangoDbBlocker
 
 from experiments.models import Metric, Role, Run, User, Worker
 from tests.conftest import HOME
-from tests.live import LivePlatform
+from tests.live import LivePlatform, eventually
 from tests.workers.catalog.plugins.examples import FRAGILE, write, write_documented
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -158,3 +159,102 @@ def test_data_that_fail_later_break_no_page(platform: LivePlatform, owner: User,
     assert "ValueError: the disk has gone, line 10 of fragile.py" in sick.stdout
     page(platform, owner, "/data-sets")
     assert "failed. ValueError" not in page(platform, owner, "/workers")
+
+
+@pytest.fixture
+def helper(folder: Path) -> Iterator[Path]:
+    """The private file that computes FedClip, as it was again after the test."""
+    file = folder / "strategies" / "_fedclip.py"
+    text = file.read_text()
+    yield file
+    file.write_text(text)
+
+
+def edit_factor(helper: Path, factor: int) -> None:
+    """From now on it counts every client that many times."""
+    text = helper.read_text()
+    line = next(each for each in text.splitlines() if "fedclip.clipped" in each)
+    helper.write_text(text.replace(line, f'        self.reported["fedclip.clipped"] = {factor}.0 * clipped'))
+
+
+def clip_study(tmp_path: Path, seed: int) -> str:
+    block = {**STUDY["blocks"][0], "strategy": {"name": "fedclip", "bound": 1e-4}, "seed": seed}
+    return str(write(tmp_path, f"{seed}.yaml", yaml.safe_dump({"name": f"Clipped {seed}", "blocks": [block]})))
+
+
+def clipped_counts(run: Run) -> list[float]:
+    return list(
+        Metric.objects.filter(run=run, name="fedclip.clipped").order_by("round").values_list("value", flat=True)
+    )
+
+
+def run_of_seed(seed: int) -> Run:
+    return Run.objects.get(seed=seed, spec__strategy__name="fedclip")
+
+
+def test_a_file_edited_under_a_warm_worker_is_computed_as_it_is_now(
+    platform: LivePlatform, owner: User, helper: Path, tmp_path: Path
+) -> None:
+    manage(platform, "launch", clip_study(tmp_path, 20), "--wait")
+    assert clipped_counts(run_of_seed(20)) == [4.0, 4.0]
+
+    edit_factor(helper, 3)
+    launched = manage(platform, "launch", clip_study(tmp_path, 21), "--wait")
+
+    assert launched.returncode == 0, launched.stdout + launched.stderr
+    assert clipped_counts(run_of_seed(21)) == [12.0, 12.0]
+
+
+def test_a_file_edited_between_launch_and_claim_is_not_computed_under_the_old_identity(
+    platform: LivePlatform, owner: User, helper: Path, tmp_path: Path
+) -> None:
+    manage(platform, "launch", clip_study(tmp_path, 30), "--wait")
+    Worker.objects.update(draining=True)
+    manage(platform, "launch", clip_study(tmp_path, 31))
+    before = run_of_seed(31).provenance["launched_with"]["versions"]["strategy"]
+
+    edit_factor(helper, 5)
+    Worker.objects.update(draining=False)
+
+    eventually(lambda: run_of_seed(31).state not in ("queued", "running"))
+    run = run_of_seed(31)
+    assert (run.state, clipped_counts(run)) == ("failed", [])
+    assert run.reason.startswith("The code of the strategy fedclip is not the one this run was launched with: it is 1+")
+    assert run.reason.endswith(f", not {before}. Relaunch to compute it with what is here now.")
+
+
+def test_a_web_server_that_read_an_older_file_launches_nothing_with_it(
+    platform: LivePlatform, owner: User, helper: Path, folder: Path, tmp_path: Path
+) -> None:
+    edit_factor(helper, 7)
+    token = manage(platform, "token", "owner", "--scope", "write").stdout.split()[-1]
+
+    def post(seed: int, strategy: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        block = {**STUDY["blocks"][0], "strategy": strategy, "seed": seed}
+        request = Request(
+            f"{platform.base_url}/api/v1/studies",
+            data=json.dumps({"name": "From the web", "blocks": [block]}).encode(),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        )
+        try:
+            with urlopen(request, timeout=30) as answer:
+                return answer.status, json.load(answer)
+        except HTTPError as error:
+            return error.code, json.load(error)
+
+    status, answer = post(40, {"name": "fedclip"})
+    assert (status, answer["errors"]) == (
+        422,
+        [
+            {
+                "path": "blocks.0.strategy",
+                "message": f"Restart Tributary: {folder}/strategies/fedclip.py, or a file that it needs, changed after "
+                "it was read.",
+            }
+        ],
+    )
+    assert post(40, {"name": "fedavg"})[0] == 201
+    problem = (
+        f"{folder}/strategies/fedclip.py: It, or a file that it needs, changed after it was read: restart Tributary."
+    )
+    assert problem in page(platform, owner, "/workers")

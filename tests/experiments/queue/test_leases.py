@@ -109,7 +109,7 @@ def test_a_finished_run_is_done_and_its_token_stale(claim: Claim) -> None:
     run_finish(claim=claim, provenance={"seconds": 1.5, "odd": math.inf}, artifact="runs/1/model")
     run = the_run()
     assert (run.state, run.artifact, run.lease_token, run.worker) == (RunState.DONE, "runs/1/model", None, None)
-    assert run.provenance == {"seconds": 1.5, "odd": "Infinity"}
+    assert run.provenance == {"seconds": 1.5, "odd": "Infinity", "launched_with": claim.sources}
     assert run.finished
     assert Attempt.objects.get().outcome == Outcome.DONE
     with pytest.raises(StaleLeaseError):

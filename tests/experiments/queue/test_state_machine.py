@@ -26,7 +26,8 @@ from experiments.core.errors import ConflictError, GoneError, NotAllowedError, S
 from experiments.models import AuditEntry, Run, Study, User
 from experiments.queue.services import bulk, leases
 from experiments.queue.services.claim import run_claim, runs_reap
-from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.queue.services.retry import run_retry
+from experiments.queue.services.runs import run_cancel
 from experiments.queue.services.workers import worker_enlist
 from experiments.studies.services import changes
 from experiments.studies.services.launch import study_launch

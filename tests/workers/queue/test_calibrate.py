@@ -25,7 +25,14 @@ def test_a_trial_has_the_same_model_and_batches_on_a_few_clients_with_made_data(
 
 def test_a_large_model_is_tried_with_few_steps() -> None:
     trial = trial_spec(parse_run({**SPEC, "dataset": {"name": "cifar10"}, "model": {"name": "resnet18"}}))
-    assert (trial.clients, trial.dataset_facts.train, trial.engine) == (2, 16, "sequential")
+    assert (trial.clients, trial.dataset_facts.train) == (2, 16)
+
+
+def test_a_trial_takes_the_path_that_the_run_will_take_but_starts_no_ray() -> None:
+    engines = [
+        trial_spec(parse_run({**SPEC, "engine": name})).engine for name in ("auto", "cohort", "sequential", "ray")
+    ]
+    assert engines == ["auto", "cohort", "sequential", "auto"]
 
 
 def test_it_answers_each_spec_with_seconds_or_a_reason() -> None:

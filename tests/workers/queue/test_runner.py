@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import torch
 from safetensors.numpy import load_file
 
 from workers.engine import simulate
+from workers.engine_version import ENGINE_VERSION
 from workers.queue.slot import Slot
-from workers.spec import parse_run
+from workers.spec import launch_identity, parse_run
 
 Event = dict[str, Any]
 TIMES = ("seconds", "seconds_train", "seconds_aggregate", "seconds_evaluate")
@@ -42,6 +44,7 @@ def job(folder: Path, spec: dict[str, Any], every: int = 2, resume: tuple[str, .
     return {
         "run": 1,
         "spec": spec,
+        "launched": asdict(launch_identity(parse_run(spec))),
         "engine": "cohort",
         "checkpoint": checkpoint,
         "artifacts": str(folder / "artifacts"),
@@ -59,7 +62,7 @@ def one_thread() -> Iterator[None]:
 
 def events_until_end(slot: Slot, stop_after_round: int | None = None) -> list[Event]:
     heard: list[Event] = []
-    while not heard or heard[-1]["event"] not in ("done", "stopped", "failed"):
+    while not heard or heard[-1]["event"] not in ("done", "stopped", "failed", "changed"):
         for event in slot.poll(1.0):
             heard.append(event)
             if event["event"] == "round" and event["round"] == stop_after_round:
@@ -88,7 +91,7 @@ def test_its_rounds_and_model_equal_the_engines(slot: Slot, tmp_path: Path) -> N
         "done",
     ]
     with one_thread():
-        here = simulate(spec(engine="cohort"), device="cpu")
+        here = simulate(spec(), device="cpu", engine="cohort")
     assert rounds_in(events) == {each.round: timeless(dict(each.metrics)) for each in here.history}
     model = load_file(events[-1]["artifact"])
     assert model.keys() == here.parameters.keys()
@@ -142,3 +145,27 @@ def test_a_checkpoint_that_cannot_be_written_is_told_and_the_run_goes_on(slot: S
         ("unsaved", 2),
         ("done", None),
     ]
+
+
+def test_a_run_that_was_launched_with_other_code_is_not_computed(slot: Slot, tmp_path: Path) -> None:
+    message = job(tmp_path, spec())
+    message["launched"]["hash"] = "0" * 64
+    message["launched"]["sources"]["versions"]["strategy"] = 7
+    slot.start(message)
+    (event,) = [each for each in events_until_end(slot) if each["event"] != "ready"]
+    assert event == {
+        "event": "changed",
+        "reason": "The code of the strategy fedavg is not the one this run was launched with: it is 1, not 7. "
+        "Relaunch to compute it with what is here now.",
+        "outdated": False,
+        "code": True,
+    }
+
+
+def test_a_run_of_another_engine_version_is_not_computed(slot: Slot, tmp_path: Path) -> None:
+    message = job(tmp_path, spec())
+    message["launched"]["hash"] = "0" * 64
+    message["launched"]["sources"]["engine_version"] = 99
+    slot.start(message)
+    event = events_until_end(slot)[-1]
+    assert event["reason"].startswith(f"The engine's version is {ENGINE_VERSION}; this run was launched under 99. ")

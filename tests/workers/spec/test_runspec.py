@@ -140,3 +140,44 @@ def test_sharing_everything_leaves_nothing_to_evaluate_on_at_the_clients(fields:
     found = problems(hybrid={"ratio": 1.0}, **fields)
     assert [problem.path for problem in found] == ["hybrid.ratio"]
     assert found[0].message.startswith("At ratio 1 everything is shared")
+
+
+def test_a_strategy_that_needs_validation_has_it_in_its_spec() -> None:
+    spec = parse_run(LEAST | {"strategy": {"name": "fedloss"}})
+    assert spec.evaluation.validation == 0.1
+    assert spec.model_dump(mode="json")["evaluation"]["validation"] == 0.1
+    assert parse_run(LEAST).evaluation.validation == 0.0
+
+
+def test_a_validation_part_that_is_given_wins() -> None:
+    assert parse_run(LEAST | {"strategy": {"name": "fedloss"}, "evaluation": {"validation": 0.3}}).evaluation == (
+        parse_run(LEAST | {"evaluation": {"validation": 0.3}}).evaluation
+    )
+
+
+def test_the_needed_validation_part_leaves_something_to_train_on() -> None:
+    spec = parse_run(LEAST | {"strategy": {"name": "fedloss"}, "evaluation": {"on": "clients", "held_out": 0.9}})
+    assert spec.evaluation.validation == pytest.approx(0.05)
+
+
+def test_no_validation_part_for_a_strategy_that_needs_one_is_refused() -> None:
+    message = "FedLoss needs a validation part: take a share above 0, or leave the field out, which means 0.1."
+    assert problems(strategy={"name": "fedloss"}, evaluation={"validation": 0.0}) == (
+        Problem("evaluation.validation", message),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "ratio", "fraction", "expected"),
+    [("unify", 0.8, 0.2, 2), ("unify", 0.8, 1.0, 10), ("share-disjoint", 0.8, 0.2, 10), ("unify", 1.0, 0.2, 1)],
+)
+def test_a_fraction_is_of_the_clients_that_sharing_left_with_data(
+    method: str, ratio: float, fraction: float, expected: int
+) -> None:
+    """Of 50 clients, 40 give everything under unify at 0.8: 0.2 of the other 10 are 2."""
+    hybrid = {"method": method, "ratio": ratio}
+    assert parse_run(LEAST | {"clients": 50, "hybrid": hybrid, "fraction": fraction}).cohort_size == expected
+
+
+def test_everything_shared_leaves_nothing_to_evaluate_on_clients_and_server_together() -> None:
+    assert [each.path for each in problems(evaluation={"on": "both"}, hybrid={"ratio": 1.0})] == ["hybrid.ratio"]

@@ -41,6 +41,26 @@ def test_shared_samples_are_trained_on_by_the_shared_client() -> None:
     assert steps(hybrid={"ratio": 0.5}) == 10 * 2 * 3 + 2 * 23
 
 
+def test_what_validates_is_not_trained_on() -> None:
+    """Half of 143.7 samples fit in 3 batches of 32; FedLoss keeps a tenth, which leaves 129.33 in 5 batches."""
+    assert steps(evaluation={"validation": 0.5}) == 10 * 2 * 3
+    assert steps(strategy={"name": "fedloss"}) == 10 * 2 * 5
+    assert steps(hybrid={"ratio": 0.5}, evaluation={"validation": 0.5}) == 10 * 2 * 2 + 2 * 12
+
+
+def test_under_unify_fewer_clients_keep_all_of_their_samples() -> None:
+    """Eight of ten clients give 1,149.6 samples, 36 batches, to the shared client."""
+    unify = {"method": "unify", "ratio": 0.8}
+    assert steps(hybrid=unify) == 2 * 2 * 5 + 2 * 36
+    assert steps(hybrid=unify, fraction=0.5) == 2 * 5 + 2 * 36
+    assert round_bytes(parse_run({**BASE, "hybrid": unify})) == 2 * 3 * 650 * 4
+    assert round_bytes(parse_run({**BASE, "hybrid": {"ratio": 1.0}})) == 2 * 1 * 650 * 4
+
+
+def test_both_holds_out_like_clients() -> None:
+    assert steps(evaluation={"on": "both", "held_out": 0.5}) == 10 * 2 * 3
+
+
 def test_natural_clients_that_are_left_out_bring_no_samples() -> None:
     spec = parse_run({**BASE, "dataset": {"name": "uci-har"}, "partition": {"name": "natural"}, "clients": 7})
     facts = spec.dataset_facts

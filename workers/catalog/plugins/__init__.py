@@ -4,7 +4,15 @@ Whatever is wrong with one is told as a `PluginProblem` and keeps nothing else o
 """
 
 from workers.catalog.plugins.checks import PluginProblem
+from workers.catalog.plugins.content import StalePluginError, has_changed, require_unchanged
 from workers.catalog.plugins.loading import plugin_components
 from workers.catalog.plugins.watch import dataset_failures
 
-__all__ = ["PluginProblem", "dataset_failures", "plugin_components"]
+__all__ = [
+    "PluginProblem",
+    "StalePluginError",
+    "dataset_failures",
+    "has_changed",
+    "plugin_components",
+    "require_unchanged",
+]

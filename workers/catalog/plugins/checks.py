@@ -132,18 +132,35 @@ def describe_fault(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"It is no valid Python: {error.msg}, line {error.lineno} of {Path(error.filename or '').name}."
     if isinstance(error, HeavyImportError):
-        return (
-            f"It imports {error.name} at module level{fault_location(error)}, which the web server must not load: "
-            "import it inside build(), or in a private file that build() imports."
-        )
+        return describe_heavy_import(error)
     words = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0].rstrip(".")
     return f"{words}{fault_location(error)}."
 
 
+def describe_heavy_import(error: HeavyImportError) -> str:
+    """At module level, or by a method that pages ask: then the method is at fault, not the import in build()."""
+    methods = [frame.name for frame in plugin_frames(error)]
+    if not methods or methods[0] == "<module>":
+        return (
+            f"It imports {error.name} at module level{fault_location(error)}, which the web server must not load: "
+            "import it inside build(), or in a private file that build() imports."
+        )
+    asked, through = methods[0], "".join(f" through {method}()" for method in methods[1:2] if method != "<module>")
+    return (
+        f"Its {asked}() needs {error.name}{through}{fault_location(error)}, but the web server asks it too and must "
+        f"not load {error.name}: let {asked}() work it out from its arguments alone."
+    )
+
+
 def fault_location(error: BaseException) -> str:
-    """Of the last line of the plugin's own: Python's import machinery and this package lie around it."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_plugin_file(frame.filename)]
+    """Of the last line of the plugin's own."""
+    frames = plugin_frames(error)
     return f", line {frames[-1].lineno} of {Path(frames[-1].filename).name}" if frames else ""
+
+
+def plugin_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Python's import machinery and this package lie around them."""
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if is_plugin_file(frame.filename)]
 
 
 def is_plugin_file(filename: str) -> bool:

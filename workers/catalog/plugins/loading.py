@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from workers.catalog.component import Component, Dataset, Kind
 from workers.catalog.discovery import component_classes
 from workers.catalog.plugins.checks import PluginFaultError, PluginProblem, describe_fault, make_checked_component
+from workers.catalog.plugins.content import remember_content
 from workers.catalog.plugins.guard import light_imports_only
 from workers.catalog.plugins.moved_modules import find_moved_modules
 from workers.catalog.plugins.sources import PluginSource, plugin_sources
@@ -56,7 +54,8 @@ def load_source(source: PluginSource) -> Iterator[Component | PluginProblem]:
         try:
             with light_imports_only():
                 component = make_checked_component(component_class, source.kind)
-            type(component).origin, type(component).digest = source.name, source_digest(component_class)
+            type(component).origin = source.name
+            remember_content(component)
             yield watch_dataset(component) if isinstance(component, Dataset) else component
         except (Exception, SystemExit) as error:
             yield PluginProblem(source.name, describe_fault(error))
@@ -73,13 +72,3 @@ def complete_classes(target: Any) -> list[type[Component]]:
         reason = f": {'; '.join(lacking)}." if lacking else "; begin its name with an underscore if it is a helper."
         raise PluginFaultError(f"It declares no complete component{reason}")
     return complete
-
-
-def source_digest(component_class: type[Component]) -> str:
-    """Of the file and the private files beside it, which hold the part that computes."""
-    file = Path(sys.modules[component_class.__module__].__file__ or "")
-    content = hashlib.sha256(file.read_bytes())
-    beside = file.parent.rglob("*.py") if file.name == "__init__.py" else file.parent.glob("_*.py")
-    for each in sorted(beside):
-        content.update(each.name.encode() + each.read_bytes())
-    return content.hexdigest()[:12]

@@ -8,11 +8,13 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from workers.catalog.component import Kind
@@ -96,6 +98,7 @@ def folder_package(folder: Path) -> str:
     mark = hashlib.sha256(str(folder).encode()).hexdigest()[:6]
     word = re.sub(r"\W", "_", folder.name)
     name = f"{PARENT_PACKAGE}.{word}_{mark}"
+    find_by_source()
     make_package(PARENT_PACKAGE, [])
     make_package(name, [str(folder)])
     return name
@@ -106,3 +109,31 @@ def make_package(name: str, path: list[str]) -> None:
         package = ModuleType(name)
         package.__path__ = path
         sys.modules[name] = package
+
+
+class SourceOnlyLoader(SourceFileLoader):
+    """Reads the file itself. What Python compiled before counts as current while second and size of the file are the
+
+    same: two quick edits would be one.
+    """
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class PluginFinder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(f"{PARENT_PACKAGE}."):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = SourceOnlyLoader(fullname, spec.loader.path)
+        return spec
+
+
+def find_by_source() -> None:
+    if not any(isinstance(finder, PluginFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, PluginFinder())

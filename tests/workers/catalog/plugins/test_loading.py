@@ -247,3 +247,23 @@ def test_a_heavy_import_at_module_level_is_refused_and_not_done(
         f"['It imports {library} at module level, line 1 of {file}.py, which the web server must not load: "
         "import it inside build(), or in a private file that build() imports.'] True []"
     )
+
+
+def test_a_count_of_parameters_that_builds_the_model_is_told_as_that(folder: Path) -> None:
+    """In a process of its own: here torch may be loaded already, and then nothing is refused."""
+    write_documented(folder)
+    path = folder / "models" / "mlp_16.py"
+    counted = "return (elements(shape) + 1) * 16 + 17 * classes"
+    assert counted in path.read_text()
+    path.write_text(
+        path.read_text().replace(
+            counted, "return sum(p.numel() for p in self.build(shape, classes, params).parameters())"
+        )
+    )
+
+    assert in_a_process(folder, "[problem.message for problem in load_catalog().problems]") == str(
+        [
+            "Its parameter_count() needs torch through build(), line 24 of mlp_16.py, but the web server asks it too "
+            "and must not load torch: let parameter_count() work it out from its arguments alone."
+        ]
+    )

@@ -1,0 +1,67 @@
+"""At an upgrade, queued runs become those that the same specs are now. Whatever is done keeps its identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from experiments.core.database import Lock, lock_in_transaction
+from experiments.models import Attempt, Metric, Round, Run, RunState
+from experiments.queue.services.retry import swap_member
+from experiments.queue.services.runs import live_runs_by_hash
+from experiments.results.live.notify import notify_states
+from experiments.results.models import LAUNCHED_WITH
+from experiments.results.selectors.identity import changed_runs
+from workers.spec import PlannedRun
+
+
+def queued_runs_rehash() -> int:
+    """Returns how many have another identity. Those whose data or plugins changed since their launch are left as they
+
+    are, to be refused with what changed: that was no upgrade.
+    """
+    with transaction.atomic():
+        lock_in_transaction(Lock.HOLDERS)
+        queued = Run.objects.filter(state=RunState.QUEUED).select_for_update(skip_locked=True, of=("self",))
+        changed = changed_runs(queued.order_by("pk"))
+        upgraded = {run: new for run, new in changed.items() if is_upgrade(run.launch_sources, new.sources)}
+        for run, planned in upgraded.items():
+            rehash_run(run, planned)
+    return len(upgraded)
+
+
+def is_upgrade(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Only Tributary's own part changed, and to a later engine: a process of an older version changes nothing back.
+
+    The first versions wrote nothing down: what they queued is taken for upgraded.
+    """
+    if not before:
+        return True
+    if before["engine_version"] > now["engine_version"]:
+        return False
+    stamps = [(before["versions"].get(kind), stamp) for kind, stamp in now["versions"].items()]
+    plugins_same = all(old == new for old, new in stamps if isinstance(old, str) or isinstance(new, str))
+    return bool(before["data"] == now["data"]) and plugins_same
+
+
+def rehash_run(run: Run, planned: PlannedRun) -> None:
+    equal = live_runs_by_hash([Run(hash=planned.hash)]).get(planned.hash) if run.shared else None
+    if equal is not None:
+        for study in list(run.studies.all()):
+            swap_member(study, run, equal, reused=True)
+        return
+    forget_progress(run)
+    run.hash, run.cell, run.spec = planned.hash, planned.cell, planned.spec.model_dump(mode="json")
+    run.provenance = {**run.provenance, LAUNCHED_WITH: dict(planned.sources)}
+    run.save(update_fields=["hash", "cell", "spec", "provenance", "rounds_done", "engine"])
+    notify_states([run.pk])
+
+
+def forget_progress(run: Run) -> None:
+    """Rounds of the run it was; one that ends earlier would keep them at its end."""
+    Metric.objects.filter(run=run).delete()
+    Round.objects.filter(run=run).delete()
+    Attempt.objects.filter(run=run).update(checkpoint="", checkpoint_round=None)
+    run.rounds_done, run.engine = 0, ""
