@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         weights_of,
     )
     from workers.engine.server.method import Forward, Method, MethodContext, Outputs, Survey
+    from workers.engine.server.server_side import ServerSide
     from workers.engine.training.optimizer import StackedAdam, StackedOptimizer, StackedSgd
     from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork
     from workers.spec import RunSpec
@@ -83,6 +84,7 @@ __all__ = [
     "PartitionInput",
     "Problem",
     "RunSpec",
+    "ServerSide",
     "Shape",
     "StackedAdam",
     "StackedOptimizer",
@@ -110,6 +112,7 @@ LAZY_MODULES = (
     "workers.engine.messages.message_keys",
     "workers.engine.server.averaging",
     "workers.engine.server.method",
+    "workers.engine.server.server_side",
     "workers.engine.training.optimizer",
     "workers.engine.training.rule",
     "workers.spec",

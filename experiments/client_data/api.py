@@ -10,9 +10,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 
 from experiments.api.schemas import Answer, Id, error_responses, example_config
-from experiments.client_data.selectors import client_distribution
+from experiments.client_data.selectors import run_distribution
 from experiments.models import Run
-from workers.client_data.assignment import federation_spec
 
 router = Router(tags=["data"])
 
@@ -74,6 +73,6 @@ class PartitionAnswer(Answer):
     summary="What its clients hold",
 )
 def partition(request: HttpRequest, run: Id) -> Any:
-    """As it is now: where the data set was imported anew since, a portrait of the new data."""
+    """Drawn anew from its spec, and refused where the data set was imported anew since."""
     stored_run = get_object_or_404(Run, pk=run)
-    return {"run": stored_run.pk, **asdict(client_distribution(federation_spec(stored_run.spec)))}
+    return {"run": stored_run.pk, **asdict(run_distribution(stored_run.spec, stored_run.launch_sources))}

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from experiments.core.subprocesses import ask_module
+from workers.catalog import load_catalog
 from workers.catalog.component import Dataset
 from workers.client_data import store
-from workers.client_data.assignment import federation_fields
+from workers.client_data.assignment import federation_fields, federation_spec
 from workers.client_data.distribution import ClientDistribution
 from workers.client_data.overviews import DatasetOverview, make_overview, overview_key, read_overview
 from workers.errors import TributaryError
 from workers.spec import RunSpec
 
 PATIENCE_SECONDS = 60
+OTHER_DATA = (
+    "The data set, or the code that parts it, is not the one this run was launched with: what its clients held cannot "
+    "be drawn any more."
+)
 
 
 class ClientDataError(TributaryError):
     """What cannot be drawn, and why."""
+
+
+def run_distribution(spec: Mapping[str, Any], sources: Mapping[str, Any]) -> ClientDistribution:
+    """Of a run with that spec, computed from those sources (`Run.launch_sources`)."""
+    federation = federation_spec(spec)
+    require_same_data(federation, sources)
+    return client_distribution(federation)
+
+
+def require_same_data(spec: RunSpec, sources: Mapping[str, Any]) -> None:
+    """What the clients held is drawn anew, from what is here now. Of runs without `sources` nobody can tell."""
+    if not sources:
+        return
+    catalog = load_catalog()
+    dataset, partition = catalog.datasets[spec.dataset.name], catalog.partitions[spec.partition.name]
+    before = (sources["data"], sources["versions"]["dataset"], sources["versions"]["partition"])
+    if before != (dataset.checksum(spec.dataset), dataset.stamp, partition.stamp):
+        raise ClientDataError(OTHER_DATA)
 
 
 def client_distribution(spec: RunSpec) -> ClientDistribution:

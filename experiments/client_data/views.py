@@ -19,7 +19,7 @@ from experiments.client_data.charts import (
     client_distribution_notes,
     client_name,
 )
-from experiments.client_data.selectors import client_distribution
+from experiments.client_data.selectors import client_distribution, require_same_data
 from experiments.core.errors import ConflictError
 from experiments.datasets.selectors import missing_data_text
 from experiments.labels.axes import COMPONENT_KINDS, axis_title, axis_values
@@ -54,7 +54,9 @@ def study_client_data(request: HttpRequest, pk: int) -> JsonResponse:
 def run_client_data(request: HttpRequest, pk: int) -> JsonResponse:
     run = get_object_or_404(Run, pk=pk)
     try:
-        return client_data_response([federation_spec(run.spec)], None)
+        spec = federation_spec(run.spec)
+        require_same_data(spec, run.launch_sources)
+        return client_data_response([spec], None)
     except TributaryError as error:
         return JsonResponse({"problem": str(error), "options": []})
 

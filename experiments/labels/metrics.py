@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+HUGE = 1e15
+"""Only diverging values are as large: their digits would fill the page."""
+
 
 @dataclass(frozen=True)
 class MetricLabel:
@@ -24,7 +27,11 @@ class MetricLabel:
         return "points" if self.unit == "%" else self.unit
 
     def format(self, value: float | None) -> str:
-        return "–" if value is None else f"{value * self.scale:.{self.digits}f}"
+        return "–" if value is None else self.shown(value * self.scale)
+
+    def shown(self, value: float) -> str:
+        """Of a value that is in the shown unit already."""
+        return f"{value:.{self.digits}f}" if abs(value) < HUGE else f"{value:.3g}"
 
 
 def percent_label(name: str, text: str) -> MetricLabel:
@@ -45,6 +52,7 @@ KNOWN_METRICS: dict[str, MetricLabel] = {
         percent_label("accuracy", "Test accuracy"),
         MetricLabel("loss", "Test loss", "nats", digits=4),
         percent_label("f1", "Macro F1"),
+        MetricLabel("validation_loss", "Validation loss", "nats", digits=4),
         MetricLabel("train_loss", "Training loss", "nats", digits=4),
         percent_label("client_accuracy_mean", "Mean accuracy of clients"),
         percent_label("client_accuracy_std", "Spread of clients' accuracy"),

@@ -129,18 +129,28 @@ def training_fact(spec: Spec) -> Fact:
 def evaluation_fact(spec: Spec) -> Fact:
     evaluation = spec["evaluation"]
     often = "every round" if evaluation["every"] == 1 else f"every {evaluation['every']} rounds and at the end"
-    if evaluation["on"] == "server":
-        return Fact("Evaluation", "on the test set", often)
     who = "all clients" if evaluation["clients"] == "all" else "the cohort"
-    return Fact("Evaluation", f"on what {who} hold out", f"{evaluation['held_out']:.0%} of each · {often}")
+    places = {
+        "server": "on the test set",
+        "clients": f"on what {who} hold out",
+        "both": f"on the test set and on what {who} hold out",
+    }
+    details = [
+        f"{evaluation['held_out']:.0%} of each" if evaluation["on"] != "server" else "",
+        often,
+        f"{evaluation['validation']:.0%} of each validates" if evaluation["validation"] else "",
+    ]
+    return Fact("Evaluation", places[evaluation["on"]], " · ".join(filter(None, details)))
 
 
 def rounds_fact(spec: Spec) -> Fact:
     stop = spec["stop"]
     target, patience = stop["target_accuracy"], stop["patience"]
+    validates = spec["evaluation"]["validation"] > 0
+    watched = "validation loss" if validates else "test loss: chosen on the test set"
     ends = [
         f"ends at {target:.0%} accuracy" if target else "",
-        f"ends after {patience} evaluations without a better loss" if patience else "",
+        f"ends after {patience} evaluations without a better {watched}" if patience else "",
     ]
     return Fact("Rounds", f"{spec['rounds']:,}", " · ".join(filter(None, ends)))
 

@@ -15,7 +15,8 @@ from experiments.api.paging import Paging, Sorting, SortKey, integer_key, number
 from experiments.api.schemas import Id, Page, State, error_responses
 from experiments.core.json_values import plain_text
 from experiments.models import Metric, Run
-from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.queue.services.retry import run_retry
+from experiments.queue.services.runs import run_cancel
 from experiments.results.schemas import (
     ClientsAnswer,
     LogAnswer,
@@ -198,5 +199,9 @@ def cancel_run(request: HttpRequest, run: Id) -> Any:
     url_name="retry",
 )
 def retry_run(request: HttpRequest, run: Id) -> Any:
-    """Failed or cancelled; it goes on from its last checkpoint as a new attempt."""
+    """Failed or cancelled; it goes on from its last checkpoint as a new attempt.
+
+    Where its data, code or engine changed since its launch, its spec is launched again under today's identity: your
+    studies hold that run in its place, and the answer is that run.
+    """
     return run_detail(run_retry(run=run_or_404(run), actor=current_user(request)))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 
 from experiments.queue.models import Worker
+
+LAUNCHED_WITH = "launched_with"
 
 
 class RunState(models.TextChoices):
@@ -81,6 +85,12 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk}"
+
+    @property
+    def launch_sources(self) -> dict[str, Any]:
+        """The data's checksum, the components' stamps and the engine's version at its launch, where written down."""
+        sources: dict[str, Any] = self.provenance.get(LAUNCHED_WITH, {})
+        return sources
 
 
 class Attempt(models.Model):

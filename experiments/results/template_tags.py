@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 
-from experiments.labels.metrics import MetricLabel
+from experiments.labels.metrics import HUGE, MetricLabel
 from experiments.models import Attempt
 from experiments.results.selectors import runs
 from experiments.web.template_tags import duration, number
@@ -52,6 +52,8 @@ def quantity(value: float, name: str) -> str:
         return "not finite"
     if name.startswith("bytes"):
         return size(value)
+    if abs(value) >= HUGE:
+        return f"{value:.3g}"
     if name.startswith("seconds"):
         return duration(timedelta(seconds=value)) if value >= 10 else f"{value:.3g} s"
     return number(round(value))

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from experiments.api.paging import Paging, find_sorting, integer_key, read_page, text_key, time_key
 from experiments.api.schemas import Id, Page, error_responses
-from experiments.core.json_values import plain_text
+from experiments.core.json_values import json_safe, plain_text
 from experiments.models import Study
 from experiments.results.selectors.run_filters import spec_paths
 from experiments.results.selectors.summaries import study_summary
@@ -216,4 +216,4 @@ def summary(request: HttpRequest, study: Id, query: Query[SummaryQuery]) -> Any:
         raise SpecError([Problem("by", f"There is no field {path}: name one as strategy.mu.") for path in unknown])
     rounds = [min(int(each), LATEST) for each in query.rounds.split(",") if each]
     result = study_summary(study=one.pk, metric=plain_text(query.metric), by=by, rounds=rounds)
-    return {"study": one.pk, "metric": query.metric, **asdict(result)}
+    return {"study": one.pk, "metric": query.metric, **json_safe(asdict(result))}

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from experiments.api.schemas import Answer, State, example_config
+from experiments.api.schemas import Answer, Number, State, example_config
 from experiments.models import RunState, Study
 from experiments.studies.selectors.progress import Progress, progress_of
 
@@ -50,6 +50,7 @@ SUMMARY_ROW: dict[str, Any] = {
     "high": 0.917,
     "n": 3,
     "lost": 0,
+    "missed": 0,
     "best": True,
 }
 
@@ -122,6 +123,7 @@ class PlanAnswer(Answer):
         reused=2,
         estimate={"low_seconds": 40.0, "high_seconds": 95.0, "workers": 2, "basis": "measured"},
         bytes=5_400_000,
+        warnings=[],
     )
 
     runs: int
@@ -134,6 +136,8 @@ class PlanAnswer(Answer):
     """How long the new runs would take on the workers there are now."""
     bytes: int
     """What all its clients and servers would send each other in a real deployment."""
+    warnings: list[str]
+    """What can be launched, but may not compare what it seems to: cells that train on different shares of the data."""
 
 
 class Counted(Answer):
@@ -176,19 +180,21 @@ class SummaryRow(Answer):
     round: int
     """Where each run's last round is meant: the latest of them."""
     mean: float | None
-    """Over the runs of the group; null where none has a finite value."""
-    std: float | None
-    """With ddof 1; null for fewer than two runs."""
+    """Over the seeds of the group; null where none has a finite value."""
+    std: Number | None
+    """With ddof 1; null for fewer than two seeds, infinite where it exceeds the largest number."""
     low: float | None
     """The smallest."""
     high: float | None
     """The largest."""
     n: int
-    """Runs with a finite value."""
+    """Seeds with a finite value; runs of a cell that have the same seed count once."""
     lost: int
-    """Runs whose value is not finite: they count in no mean."""
+    """Seeds that diverged, so that their value is not finite: they count in no mean."""
+    missed: int
+    """Seeds without a value, as their runs failed, were cancelled or ended before."""
     best: bool
-    """The best mean at this round: the highest accuracy, the lowest loss."""
+    """The best mean at this round (the highest accuracy, the lowest loss), of groups that lost no seed."""
 
 
 class SummaryAnswer(Answer):

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from experiments.labels.metrics import metric_label
+from experiments.labels.metrics import HUGE, metric_label
 from experiments.labels.specs import spec_yaml
 from experiments.models import RunState
 from experiments.queue.selectors.workers import Pulse, current_pulse
@@ -89,7 +89,7 @@ def number(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {number(each)}" for key, each in value.items())
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        return f"{value:,.0f}" if 1e6 <= abs(value) < HUGE else f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

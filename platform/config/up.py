@@ -246,9 +246,11 @@ class PreparationReport(TypedDict):
 
 def prepare_database() -> PreparationReport:
     from experiments.access.services.people import ensure_admin
+    from experiments.queue.services.rehash import queued_runs_rehash
     from experiments.studies.services.tour import ensure_tour
 
     call_command("migrate", verbosity=0, interactive=False)
+    queued_runs_rehash()
     try:
         admin, password = ensure_admin(password=env.ADMIN_PASSWORD.read() or None)
     except SpecError as error:

@@ -254,3 +254,13 @@ def test_a_text_that_is_too_large_is_told(page: Page) -> None:
     )
     expect(page.get_by_text("This is larger than the 2.6 MB that are taken here. Nothing was changed.")).to_be_visible()
     expect(page.get_by_role("button", name="Launch")).to_be_disabled()
+
+
+def test_strategies_that_train_on_different_shares_are_told_beside_the_count(page: Page) -> None:
+    editor(page).get_by_role("button", name="Add a value to Strategy").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Strategy").select_option("fedloss")
+    dialog.get_by_role("button", name="Use").click()
+    warning = page.locator("[data-facts] .warning")
+    expect(warning).to_contain_text("FedLoss trains on 90% of each client's data, FedAvg on 100%")
+    expect(page.get_by_role("button", name="Launch")).to_be_enabled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,6 +43,37 @@ def viewer(db: None) -> User:
 @pytest.fixture
 def admin(db: None) -> User:
     return person("boss", "admin")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Any:
+    """Imports own.npz once more, with other numbers each time."""
+    import numpy as np
+
+    from workers.catalog import load_catalog
+
+    rng = np.random.default_rng(5)
+
+    def import_again() -> str:
+        path = tmp_path / "own.npz"
+        np.savez(path, x=rng.random((60, 4)).astype(np.float32), y=np.arange(60) % 3)
+        (manifest,) = load_catalog().datasets["npz"].import_path(str(path)).values()  # type: ignore[attr-defined]
+        return str(manifest.checksum)
+
+    return import_again
+
+
+@pytest.fixture
+def own_block(own: Any) -> Block:
+    own()
+    return {
+        "dataset": {"name": "npz", "file": "own"},
+        "model": {"name": "mlp-50"},
+        "strategy": {"name": "fedavg"},
+        "clients": 5,
+        "rounds": 3,
+        "seeds": 2,
+    }
 
 
 @pytest.fixture

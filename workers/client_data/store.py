@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from workers.catalog import load_catalog
+from workers.catalog.plugins import require_unchanged
 from workers.client_data.assignment import assign_samples, federation_fields
 from workers.client_data.distribution import ClientDistribution, distribution_info
 from workers.client_data.pictures import client_pictures
@@ -29,8 +30,11 @@ def store_folder() -> Path:
 
 
 def distribution_key(spec: RunSpec) -> str:
+    """Raises a `StalePluginError` where this process holds other code than the files have by now."""
     catalog = load_catalog()
     dataset, partition = catalog.datasets[spec.dataset.name], catalog.partitions[spec.partition.name]
+    require_unchanged(dataset)
+    require_unchanged(partition)
     return canonical_digest(
         {
             "format": DISTRIBUTION_FORMAT,
@@ -78,6 +82,8 @@ def make_distribution(spec: RunSpec) -> ClientDistribution:
         write_stored_file(f"{key}.json", json.dumps({"impossible": error.detail}).encode())
         raise
     distribution = distribution_info(assignment)
+    if distribution_key(spec) != key:
+        raise FederationError("The data were replaced while they were read: look again.")
     if pictures := client_pictures(assignment):
         write_stored_file(f"{key}.png", pictures)
     write_stored_file(f"{key}.json", json.dumps(asdict(distribution), separators=(",", ":")).encode())

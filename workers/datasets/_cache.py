@@ -65,13 +65,15 @@ def manifest_of(name: str) -> Manifest | None:
     """None where the data set is not in the cache, or was written in another format."""
     path = folder_of(name) / MANIFEST
     try:
-        return parse_manifest(path, path.stat().st_mtime_ns)
+        stat = path.stat()
+        return parse_manifest(path, (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino))
     except FileNotFoundError:
         return None
 
 
 @lru_cache(maxsize=64)
-def parse_manifest(path: Path, changed: int) -> Manifest | None:
+def parse_manifest(path: Path, state: tuple[int, ...]) -> Manifest | None:
+    """`state` is another for every file that was ever in its place."""
     try:
         data = json.loads(path.read_text())
         if data.pop("format") != FORMAT:

@@ -1,17 +1,21 @@
-"""Evaluation on the server's test set or the clients' held-out parts, every batch over all clients at once; metrics."""
+"""Evaluation on the server's test set, the clients' held-out parts or both, in batches of bounded size; metrics."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import local
 
 import numpy as np
 import torch
 from torch.func import functional_call
 from torch.nn import functional as F  # noqa: N812
 
+from workers.engine.execution.threads import thread_count
 from workers.engine.federation import Federation
 from workers.engine.messages.arrays import Tensors
 from workers.engine.messages.message_keys import SAMPLES
@@ -19,10 +23,12 @@ from workers.engine.server.method import Forward, Outputs
 from workers.engine.training.network import Network
 from workers.engine.training.trainer import Samples
 from workers.spec import RunSpec
+from workers.streams import stream
 
 OutputFunction = Callable[[Forward, Tensors, torch.Tensor, torch.Tensor], Outputs]
-BATCH_VALUES = 2**22
-"""Most input values in one evaluated batch."""
+BATCH_VALUES = 2**20
+"""Most input values in one evaluated batch, which is of one model: what is held at once does not grow with clients."""
+FAIRNESS_METRICS = ("client_accuracy_mean", "client_accuracy_std", "client_accuracy_worst10")
 
 
 @dataclass(frozen=True)
@@ -51,17 +57,44 @@ class Evaluator:
     ) -> None:
         self.spec, self.samples = spec, samples
         self.module = copy.deepcopy(network.module).eval()
+        self.thread_local = local()
+        self.network, self.key = network, torch.tensor([int(stream(spec.seed, "dropout").integers(2**63))])
         self.outputs = outputs or plain_outputs
         self.names = spec.dataset_facts.class_names or tuple(map(str, range(spec.dataset_facts.classes)))
         self.everyone = [client.index for client in federation.clients]
         self.held_out = {client.index: client.held_out for client in federation.clients if len(client.held_out)}
+        self.validation = {client.index: client.validation for client in federation.clients if len(client.validation)}
         self.test = Samples(
             torch.from_numpy(federation.test_x).to(samples.x), torch.from_numpy(federation.test_y).to(samples.y.device)
         )
 
     def evaluate(self, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
+        """One model for everybody."""
+        return self.evaluate_where_asked(
+            lambda: self.result_of(self.scores(model, self.test)), lambda: self.evaluate_held_out(model, cohort)
+        )
+
+    def evaluate_personal(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> EvaluationResult:
+        """Every client with its own model: on its held-out part (pooled), or on the test set (means over clients)."""
+        return self.evaluate_where_asked(
+            lambda: self.evaluate_personal_on_test_set(model_of, cohort),
+            lambda: self.evaluate_personal_held_out(model_of, cohort),
+        )
+
+    def evaluate_where_asked(
+        self, on_server: Callable[[], EvaluationResult], on_clients: Callable[[], EvaluationResult]
+    ) -> EvaluationResult:
+        """With `both`, what is said of each client is from its held-out part, and the rest from the test set."""
         if self.spec.evaluation.on == "server":
-            return self.result_of(self.scores(model, self.test.x, self.test.y))
+            return on_server()
+        if self.spec.evaluation.on == "clients":
+            return on_clients()
+        server, clients = on_server(), on_clients()
+        metrics = {name: value for name, value in server.metrics.items() if name not in FAIRNESS_METRICS}
+        fairness = {name: value for name, value in clients.metrics.items() if name in FAIRNESS_METRICS}
+        return replace(server, metrics={**metrics, **fairness}, clients=clients.clients)
+
+    def evaluate_held_out(self, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
         candidates = cohort if self.spec.evaluation.clients == "cohort" else list(self.held_out)
         return self.evaluate_on_clients(model, [client for client in candidates if client in self.held_out])
 
@@ -71,7 +104,7 @@ class Evaluator:
             return EvaluationResult({}, {})
         index = np.concatenate([self.held_out[client] for client in clients])
         owners = np.repeat(clients, [len(self.held_out[client]) for client in clients])
-        scores = self.scores(model, *self.samples.take(torch.from_numpy(index).to(self.samples.x.device)))
+        scores = self.scores(model, self.samples, index)
         each = {client: accuracy_and_loss(scores.subset(owners == client)) for client in clients}
         return self.result_of(scores, each)
 
@@ -80,34 +113,44 @@ class Evaluator:
         noted_means = {name: float(values.mean()) for name, values in scores.noted_values.items()}
         return EvaluationResult(metrics, each or {}, scores.confusion(len(self.names)), noted_means)
 
-    def evaluate_personal(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> EvaluationResult:
-        """Every client with its own model: on its held-out part (pooled), or on the test set (means over clients)."""
-        everyone = cohort if self.spec.evaluation.clients == "cohort" else self.everyone
-        if self.spec.evaluation.on == "server":
-            scores = self.scores_on_test_set({client: model_of(client) for client in everyone})
-        else:
-            scores = {
-                client: self.scores_on_held_out(model_of(client), client)
-                for client in everyone
-                if client in self.held_out
-            }
+    def evaluate_personal_held_out(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> EvaluationResult:
+        scores = {
+            client: self.scores(model_of(client), self.samples, self.held_out[client])
+            for client in self.evaluating_clients(cohort)
+            if client in self.held_out
+        }
         if not scores:
             return EvaluationResult({}, {})
         each = {client: accuracy_and_loss(own) for client, own in scores.items()}
-        result = self.result_of(Scores.concatenate(list(scores.values())), each)
-        if self.spec.evaluation.on == "server":
-            result.metrics.update(mean_over_clients([metrics_of(one, self.names) for one in scores.values()]))
-        return result
+        return self.result_of(Scores.concatenate(list(scores.values())), each)
 
-    def scores_on_test_set(self, models: Mapping[int, Tensors]) -> dict[int, Scores]:
-        """A model that several clients share is evaluated once."""
-        models_by_id = {id(model): model for model in models.values()}
-        scores = {key: self.scores(model, self.test.x, self.test.y) for key, model in models_by_id.items()}
-        return {client: scores[id(model)] for client, model in models.items()}
+    def evaluate_personal_on_test_set(
+        self, model_of: Callable[[int], Tensors], cohort: Sequence[int]
+    ) -> EvaluationResult:
+        """One model after the other: of each only metrics stay, as clients x test samples do not fit in memory."""
+        metrics: dict[int, dict[str, float]] = {}
+        confusion = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
+        clients = self.evaluating_clients(cohort)
+        for model, sharers in clients_by_model(model_of, clients):
+            scores = self.scores(model, self.test)
+            metrics |= dict.fromkeys(sharers, metrics_of(scores, self.names))
+            confusion += len(sharers) * scores.confusion(len(self.names))
+        if not metrics:
+            return EvaluationResult({}, {})
+        each = {client: {name: metrics[client][name] for name in ("accuracy", "loss")} for client in clients}
+        means = mean_over_clients([metrics[client] for client in clients])
+        return EvaluationResult({**means, **fairness_metrics(each)}, each, confusion)
 
-    def scores_on_held_out(self, model: Tensors, client: int) -> Scores:
-        index = torch.from_numpy(self.held_out[client]).to(self.samples.x.device)
-        return self.scores(model, *self.samples.take(index))
+    def evaluating_clients(self, cohort: Sequence[int]) -> Sequence[int]:
+        return cohort if self.spec.evaluation.clients == "cohort" else self.everyone
+
+    def validation_loss(self, model_of: Callable[[int], Tensors]) -> float:
+        """The mean loss over the validation samples of all clients, each client with its model."""
+        losses = [
+            self.scores(model, self.samples, np.concatenate([self.validation[client] for client in sharers])).losses
+            for model, sharers in clients_by_model(model_of, list(self.validation))
+        ]
+        return float(np.mean(np.concatenate(losses)))
 
     def evaluate_per_client(self, model: Tensors, clients: Sequence[int]) -> dict[int, dict[str, float]]:
         """For Flower's evaluate messages: the clients that hold something out."""
@@ -115,15 +158,25 @@ class Evaluator:
         return {client: {SAMPLES: len(self.held_out[client]), **values} for client, values in result.clients.items()}
 
     @torch.no_grad()
-    def scores(self, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> Scores:
-        size = max(1, BATCH_VALUES // max(1, x[0].numel()))
-        losses, predictions, notes = [], [], []
-        for first in range(0, len(x), size):
-            labels = y[first : first + size]
-            outputs = self.outputs(self.forward, model, x[first : first + size], labels)
-            losses.append(F.cross_entropy(outputs.logits, labels, reduction="none"))
-            predictions.append(outputs.logits.argmax(1))
-            notes.append(outputs.noted)
+    def scores(self, model: Tensors, samples: Samples, index: np.ndarray | None = None) -> Scores:
+        """Of all samples, or of those at `index`, which are copied a batch at a time."""
+        chosen = None if index is None else torch.from_numpy(index).to(samples.x.device)
+        y = samples.y if chosen is None else samples.y[chosen]
+        size = max(1, BATCH_VALUES // max(1, samples.x[0].numel()))
+
+        def score_batch(first: int) -> tuple[torch.Tensor, torch.Tensor, Mapping[str, torch.Tensor]]:
+            batch = slice(first, first + size)
+            x, labels = samples.x[batch if chosen is None else chosen[batch]], y[batch]
+            with torch.no_grad(), self.network.keyed_generator(self.key):  # some models draw in evaluation too
+                outputs = self.outputs(self.forward, model, x, labels)
+            losses = F.cross_entropy(outputs.logits, labels, reduction="none")
+            return losses, outputs.logits.argmax(1), outputs.noted
+
+        firsts = range(0, len(y), size)
+        on_threads = len(firsts) > 1 and samples.x.device.type == "cpu" and thread_count() > 1
+        scored = list((self.pool.map if on_threads else map)(score_batch, firsts))
+        losses, predictions = [each[0] for each in scored], [each[1] for each in scored]
+        notes = [each[2] for each in scored]
         return Scores(
             y.cpu().numpy(),
             torch.cat(predictions).cpu().numpy(),
@@ -131,9 +184,30 @@ class Evaluator:
             {name: torch.cat([each[name] for each in notes]).cpu().numpy() for name in (notes[0] if notes else ())},
         )
 
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """Its threads take whole batches, which one thread computes from end to end: more would move the last bits."""
+        return ThreadPoolExecutor(thread_count(), "evaluation", initializer=self.prepare_thread)
+
+    def prepare_thread(self) -> None:
+        """A functional call swaps values inside the module while it runs."""
+        torch.set_num_threads(1)
+        self.thread_local.module = copy.deepcopy(self.module)
+
     def forward(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = functional_call(self.module, model, (x,))
+        module = getattr(self.thread_local, "module", self.module)
+        logits: torch.Tensor = functional_call(module, model, (x,))
         return logits
+
+
+def clients_by_model(model_of: Callable[[int], Tensors], clients: Sequence[int]) -> Iterator[tuple[Tensors, list[int]]]:
+    """Each different model with the clients that have it: the same tensors, be it in another dictionary."""
+    models = {client: model_of(client) for client in clients}
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for client, model in models.items():
+        groups.setdefault(tuple(map(id, model.values())), []).append(client)
+    for sharers in groups.values():
+        yield models[sharers[0]], sharers
 
 
 def plain_outputs(forward: Forward, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> Outputs:
@@ -196,8 +270,5 @@ def fairness_metrics(clients: Mapping[int, Mapping[str, float]]) -> dict[str, fl
     """Fairness: mean, standard deviation (of this population) and the mean of the worst tenth, at least one client."""
     accuracies = np.sort([values["accuracy"] for values in clients.values()])
     worst = accuracies[: max(1, math.ceil(len(accuracies) / 10))]
-    return {
-        "client_accuracy_mean": float(accuracies.mean()),
-        "client_accuracy_std": float(accuracies.std()),
-        "client_accuracy_worst10": float(worst.mean()),
-    }
+    values = accuracies.mean(), accuracies.std(), worst.mean()
+    return {name: float(value) for name, value in zip(FAIRNESS_METRICS, values, strict=True)}

@@ -11,15 +11,20 @@ import numpy as np
 from workers.catalog import load_catalog
 from workers.catalog.component import Arrays, Normalisation, PartitionInput, elements
 from workers.errors import FederationError
+from workers.partitions._cuts import split_faults
 from workers.spec import RunSpec
+from workers.spec.runspec import rounded_share
 from workers.streams import WHOLE_FEDERATION, stream
 
 SHARED_CLIENT = -1
 SHARED_STREAM = WHOLE_FEDERATION - 1
-VALIDATION_WHERE_NEEDED = 0.1
 NOTHING_TO_EVALUATE = (
     "Evaluation is on what the clients hold out, and no client holds anything out: raise evaluation.held_out, take "
     "fewer clients, lower hybrid.ratio, or evaluate on the server where the data set has a test set."
+)
+NOTHING_TO_WATCH = (
+    "stop.patience watches the validation loss, and no client is large enough for a validation part: raise "
+    "evaluation.validation, take fewer clients, or leave stop.patience out."
 )
 NO_SAMPLES = np.empty(0, dtype=np.int64)
 
@@ -66,7 +71,7 @@ def make_federation(spec: RunSpec) -> Federation:
     constants = dataset.normalisation(spec.dataset.normalise)
     noisy = add_feature_noise(scale_to_unit(arrays.train_x), arrays.train_x, parts, spec)
     x = normalise(noisy, arrays.train_x, constants)
-    clients = make_clients(spec, parts, on_clients=spec.evaluation.on == "clients" or not len(arrays.test_y))
+    clients = make_clients(spec, parts, on_clients=spec.evaluation.on != "server" or not len(arrays.test_y))
     test_x, test_y = server_test_set(arrays, constants, x, clients)
     return Federation(x, arrays.train_y, clients, test_x, test_y, sharing_bytes(spec, arrays, clients))
 
@@ -83,7 +88,14 @@ def partition_samples(spec: RunSpec, arrays: Arrays) -> Sequence[np.ndarray]:
         raise FederationError(
             f"{data.clients} clients, but only {len(data.labels)} training samples: take fewer clients."
         )
-    return load_catalog().partitions[spec.partition.name].split(data, spec.partition)
+    partition = load_catalog().partitions[spec.partition.name]
+    parts = partition.split(data, spec.partition)
+    if faults := split_faults(parts, data, leaves_out=partition.leaves_samples_out):
+        raise FederationError(
+            f"The partition {partition.name} does not hand out every sample once: {', '.join(faults)}."
+            + (" Take fewer clients or raise its min_size." if hasattr(spec.partition, "min_size") else "")
+        )
+    return parts
 
 
 def drop_unused_samples(arrays: Arrays, parts: Sequence[np.ndarray]) -> tuple[Arrays, Sequence[np.ndarray]]:
@@ -142,6 +154,8 @@ def make_clients(spec: RunSpec, parts: Sequence[np.ndarray], *, on_clients: bool
     clients = tuple(split_client(client, spec, on_clients) for client in share_between_clients(spec, parts))
     if on_clients and not any(len(client.held_out) for client in clients):
         raise FederationError(NOTHING_TO_EVALUATE)
+    if spec.watches_validation and not any(len(client.validation) for client in clients):
+        raise FederationError(NOTHING_TO_WATCH)
     return clients
 
 
@@ -163,7 +177,7 @@ def sharing_bytes(spec: RunSpec, arrays: Arrays, clients: Sequence[ClientData]) 
 def split_client(client: ClientData, spec: RunSpec, on_clients: bool) -> ClientData:
     """Train, validation and held-out part; sizes are rounded down, and one training sample is always kept."""
     total = len(client.train)
-    validation = min(rounded_share(validation_share(spec), total), total - 1)
+    validation = min(rounded_share(spec.evaluation.validation, total), total - 1)
     held_out_share = spec.evaluation.held_out if on_clients and not client.shared else 0.0
     held_out = min(rounded_share(held_out_share, total), total - 1 - validation)
     if not validation + held_out:
@@ -171,13 +185,6 @@ def split_client(client: ClientData, spec: RunSpec, on_clients: bool) -> ClientD
     order = stream(spec.seed, "split", client=client.key).permutation(client.train)
     cuts = np.split(order, [held_out, held_out + validation])
     return replace(client, train=cuts[2], validation=cuts[1], held_out=cuts[0])
-
-
-def validation_share(spec: RunSpec) -> float:
-    """As the spec says; a strategy that needs a validation part gets a tenth where the spec says none."""
-    if spec.evaluation.validation or not load_catalog().strategies[spec.strategy.name].needs_validation:
-        return spec.evaluation.validation
-    return min(VALIDATION_WHERE_NEEDED, (1 - spec.evaluation.held_out) / 2)
 
 
 def server_test_set(
@@ -222,11 +229,6 @@ def shared_sample_masks(parts: Sequence[np.ndarray], ratio: float, seed: int) ->
 def shared_client_masks(parts: Sequence[np.ndarray], ratio: float, seed: int) -> list[np.ndarray]:
     givers = set(stream(seed, "hybrid").permutation(len(parts))[: rounded_share(ratio, len(parts))].tolist())
     return [np.full(len(part), client in givers) for client, part in enumerate(parts)]
-
-
-def rounded_share(ratio: float, count: int) -> int:
-    """Rounded down, forgiving the representation of decimal ratios (0.29 of 100 is 29)."""
-    return int(ratio * count + 1e-9)
 
 
 def sample_bytes(arrays: Arrays, classes: int) -> int:

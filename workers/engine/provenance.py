@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from workers.engine.execution.threads import thread_count
+from workers.engine_version import ENGINE_VERSION
 from workers.machine import package_versions, processor_name
 
 PACKAGES = ("flwr", "numpy", "ray", "safetensors", "scikit-learn", "scipy", "torch", "torchvision")
@@ -17,10 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 GIT_SECONDS = 5
 
 
-def run_provenance(*, engine: str, device: str, seconds: float) -> dict[str, Any]:
+def run_provenance(*, engine: str, device: str, seconds: float, data_checksum: str) -> dict[str, Any]:
     """`engine` is what computed the run, `seconds` its wall time over all attempts."""
     return {
         "engine": engine,
+        "engine_version": ENGINE_VERSION,
+        "data_checksum": data_checksum,
         "device": str(device),
         "device_name": device_name(str(device)),
         "seconds": seconds,
@@ -35,7 +39,7 @@ def machine_facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cpu": processor_name(),
-        "threads": torch.get_num_threads(),
+        "threads": thread_count(),
     }
 
 

@@ -27,6 +27,9 @@ class RoundRecord:
 class Result:
     """A finished run: every record, the final parameters by name, and where the numbers came from.
 
+    `parameters` is the model that was evaluated last; where there are several, they are named `<owner>/<parameter>`, as
+    docs/export.md lists them.
+
     `findings` is what it found beyond its curves, as plain values: `confusion` of the last evaluation (a row for each
     true class), and under the strategy's name whatever its server side tells in a property `findings`.
     """

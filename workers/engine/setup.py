@@ -42,8 +42,7 @@ def make_setup(
 ) -> Setup:
     """`federation` replaces the one the spec describes."""
     catalog = load_catalog()
-    if device.type == "cuda":  # the same spec is to give the same bits
-        torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
+    compute_exactly()
     federation = federation or make_federation(spec)
     network = make_network(spec, device)
     if network.has_batch_statistics and spec.local.batch_size < 2:
@@ -78,6 +77,12 @@ def make_setup(
         trainer,
         Evaluator(spec, network, federation, samples, method.outputs),
     )
+
+
+def compute_exactly() -> None:
+    """On a GPU too the same spec is to give the same bits, and `float32` to mean it: TF32 has 10 bits of 23."""
+    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
 
 
 def device_from_name(name: str) -> torch.device:

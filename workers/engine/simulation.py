@@ -18,6 +18,7 @@ from workers.engine.checkpoint import (
     save_checkpoint,
 )
 from workers.engine.execution.executors import Executor, make_executor
+from workers.engine.execution.threads import one_computing_thread
 from workers.engine.messages.flower import quiet_flower
 from workers.engine.messages.grid import CohortGrid
 from workers.engine.provenance import run_provenance
@@ -26,11 +27,12 @@ from workers.engine.server.loop import OnRound, Progress, ServerLoop
 from workers.engine.server.survey import run_survey
 from workers.engine.setup import Setup, device_from_name, make_setup
 from workers.errors import CheckpointError, StopRequested
-from workers.spec import RunSpec, canonical_hash, parse_run
+from workers.spec import LaunchIdentity, RunSpec, launch_identity, parse_run, require_identity
 
-MODEL, SERVER = "model/", "server/"
+MODEL, SERVER, ATTRIBUTES = "model/", "server/", "attributes/"
 
 
+@one_computing_thread()
 def simulate(
     spec: RunSpec | Mapping[str, Any],
     *,
@@ -39,33 +41,41 @@ def simulate(
     device: str = "auto",
     stop: Callable[[], bool] | None = None,
     on_start: Callable[[str], None] | None = None,
+    launched: LaunchIdentity | None = None,
+    engine: str | None = None,
 ) -> Result:
     """Runs a spec (a dict is validated first) and returns its history, final parameters and provenance.
 
     `on_start` gets the executor's name before the first round, `on_round` every record. `stop` is asked before each
-    local step; once true, the rounds so far are saved (given a `checkpoint`) and `StopRequested` is raised.
+    local step; once true, the rounds so far are saved (given a `checkpoint`) and `StopRequested` is raised. With the
+    identity it was `launched` with, a run that would have another by now raises `IdentityError`. `engine` is the
+    executor that an earlier attempt took, where the spec leaves the choice.
     """
     started = perf_counter()
     spec = parse_run(spec)
     policy = policy_of(checkpoint)
-    saved_state = load_newest_checkpoint(policy, canonical_hash(spec)) if policy else None
+    identity = require_identity(spec, launched or launch_identity(spec))
+    saved_state = load_newest_checkpoint(policy, identity.hash) if policy else None
     setup = make_setup(spec, device_from_name(device), stop)
-    executor = make_executor(setup, saved_state.engine if saved_state else spec.engine)
+    executor = make_executor(setup, saved_state.engine if saved_state else engine or spec.engine)
     try:
+        # Data and code have been read by now: whatever was replaced meanwhile is in them.
+        require_identity(spec, identity)
         with quiet_flower():
             if on_start is not None:
                 on_start(executor.name)
             loop = make_loop(setup, executor, saved_state, on_round)
-            run_rounds(loop, setup, executor, policy)
+            run_rounds(loop, setup, executor, policy, identity.hash)
     finally:
         executor.close()
     return Result(
         tuple(loop.progress.history),
-        {name: tensor.cpu().numpy() for name, tensor in loop.progress.model.items()},
+        {name: tensor.cpu().numpy() for name, tensor in loop.final_model.items()},
         run_provenance(
             engine=executor.name,
             device=str(setup.device),
             seconds=earlier_seconds(saved_state) + perf_counter() - started,
+            data_checksum=identity.sources["data"],
         ),
         loop.findings,
     )
@@ -76,9 +86,7 @@ def make_loop(
 ) -> ServerLoop:
     grid = CohortGrid(setup.participation, executor, setup.device, setup.evaluator.evaluate_per_client)
     progress = Progress(setup.initial)
-    if saved_state is not None:
-        restore_progress(setup, progress, saved_state)
-    return ServerLoop(
+    loop = ServerLoop(
         setup.spec,
         setup.federation,
         setup.method,
@@ -89,9 +97,14 @@ def make_loop(
         on_round,
         setup.trainer.padded,
     )
+    if saved_state is not None:
+        restore_progress(loop, setup, saved_state)
+    return loop
 
 
-def run_rounds(loop: ServerLoop, setup: Setup, executor: Executor, policy: CheckpointPolicy | None) -> None:
+def run_rounds(
+    loop: ServerLoop, setup: Setup, executor: Executor, policy: CheckpointPolicy | None, identity: str
+) -> None:
     if not loop.progress.history:
         survey = setup.method.survey
         loop.begin(None if survey is None else lambda: run_survey(survey, setup, executor.name))
@@ -100,28 +113,35 @@ def run_rounds(loop: ServerLoop, setup: Setup, executor: Executor, policy: Check
         while not loop.is_finished:
             loop.advance()
             if policy and loop.progress.round % policy.every == 0:
-                saved_round = save_progress(loop, setup, executor, policy) or saved_round
+                saved_round = save_progress(loop, setup, executor, policy, identity) or saved_round
     except StopRequested:
         if policy and loop.progress.round > saved_round:
-            save_progress(loop, setup, executor, policy)
+            save_progress(loop, setup, executor, policy, identity)
         raise
 
 
-def save_progress(loop: ServerLoop, setup: Setup, executor: Executor, policy: CheckpointPolicy) -> int | None:
-    """The round that is safe now; None where it could not be written and the run shall go on all the same."""
+def save_progress(
+    loop: ServerLoop, setup: Setup, executor: Executor, policy: CheckpointPolicy, identity: str
+) -> int | None:
+    """The round that is safe now; None where it could not be written and the run shall go on all the same.
+
+    `identity` is that of the data and code which were read: the files may have others by now.
+    """
     progress = loop.progress
     arrays = {f"{MODEL}{name}": tensor.cpu().numpy() for name, tensor in progress.model.items()}
-    server = getattr(setup.method.server, "state", {})
-    arrays |= {f"{SERVER}{name}": tensor.cpu().numpy() for name, tensor in server.items()}
+    state = loop.server_side.state
+    arrays |= {f"{SERVER}{name}": tensor.cpu().numpy() for name, tensor in state.items()}
     arrays |= setup.trainer.store.arrays()
-    facts = {
+    facts: dict[str, Any] = {
         "history": [[each.round, dict(each.metrics), list(each.cohort)] for each in progress.history],
         "confusion": progress.confusion if progress.confusion is None else progress.confusion.tolist(),
+        "attributes": {},
     }
+    for watch in loop.watches:
+        further, facts["attributes"][watch.name] = watch.save()
+        arrays |= {f"{ATTRIBUTES}{path}": array for path, array in further.items()}
     try:
-        save_checkpoint(
-            policy, CheckpointState(canonical_hash(setup.spec), progress.round, executor.name, arrays, facts)
-        )
+        save_checkpoint(policy, CheckpointState(identity, progress.round, executor.name, arrays, facts))
     except CheckpointError as error:
         if policy.on_unsaved is None:
             raise
@@ -135,7 +155,7 @@ def earlier_seconds(saved_state: CheckpointState | None) -> float:
     return float(sum(metrics["seconds"] for _, metrics, _ in history))
 
 
-def restore_progress(setup: Setup, progress: Progress, saved_state: CheckpointState) -> None:
+def restore_progress(loop: ServerLoop, setup: Setup, saved_state: CheckpointState) -> None:
     """Per-client numbers of earlier rounds are not in a checkpoint: whoever listened has them."""
 
     def arrays_below(prefix: str) -> dict[str, np.ndarray]:
@@ -143,6 +163,7 @@ def restore_progress(setup: Setup, progress: Progress, saved_state: CheckpointSt
             name.removeprefix(prefix): array for name, array in saved_state.arrays.items() if name.startswith(prefix)
         }
 
+    progress = loop.progress
     progress.round = saved_state.round
     progress.model = {
         name: torch.from_numpy(np.array(array)).to(setup.device) for name, array in arrays_below(MODEL).items()
@@ -153,5 +174,7 @@ def restore_progress(setup: Setup, progress: Progress, saved_state: CheckpointSt
     confusion = saved_state.facts.get("confusion")
     progress.confusion = None if confusion is None else np.array(confusion)
     if state := arrays_below(SERVER):
-        setup.method.server.load(state)  # type: ignore[attr-defined]
+        loop.server_side.load(state)
+    for watch in loop.watches:
+        watch.load(arrays_below(ATTRIBUTES), saved_state.facts.get("attributes", {}).get(watch.name, {}), setup.device)
     setup.trainer.store.load(saved_state.arrays, setup.device)

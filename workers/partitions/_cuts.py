@@ -10,6 +10,7 @@ import numpy as np
 from workers.errors import Problem
 
 if TYPE_CHECKING:
+    from workers.catalog.component import PartitionInput
     from workers.spec import RunSpec
 
 
@@ -24,6 +25,27 @@ def indices_by_client(owner: np.ndarray, clients: int) -> Sequence[np.ndarray]:
     """The indices of each client, ascending, where `owner` names the client of each index."""
     order = np.argsort(owner, kind="stable")
     return np.split(order, np.cumsum(np.bincount(owner, minlength=clients))[:-1])
+
+
+def split_faults(parts: Sequence[np.ndarray], data: PartitionInput, *, leaves_out: bool = False) -> list[str]:
+    """In which ways clients' indices are no partition of the samples; `leaves_out`: not all of them need an owner."""
+    samples = len(data.labels)
+    if wrong := [str(part.dtype) for part in map(np.asarray, parts) if len(part) and part.dtype.kind not in "iu"]:
+        return [f"its indices are no whole numbers ({wrong[0]})"]
+    indices = np.concatenate([np.asarray(part, dtype=np.int64) for part in parts]) if len(parts) else np.empty(0, int)
+    inside = indices[(indices >= 0) & (indices < samples)]
+    owners = np.bincount(inside, minlength=samples)
+    outside, lost, doubled = len(indices) - len(inside), int((owners == 0).sum()), int((owners > 1).sum())
+    empty = [str(client) for client, part in enumerate(parts) if not len(part)]
+    shown = ", ".join([*empty[:10], *(["..."] if len(empty) > 10 else [])])
+    faults = {
+        f"it makes {len(parts)} clients in place of {data.clients}": len(parts) != data.clients,
+        f"{outside} indices lie outside of the {samples} samples": outside,
+        f"{lost} of {samples} samples go to no client": lost and not leaves_out,
+        f"{doubled} samples go to more than one client": doubled,
+        f"{len(empty)} clients get nothing ({shown})": empty,
+    }
+    return [fault for fault, applies in faults.items() if applies]
 
 
 def min_size_problems(spec: RunSpec) -> Iterable[Problem]:

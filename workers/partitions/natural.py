@@ -21,6 +21,7 @@ class Natural(Partition):
 
     name = "natural"
     label = "Natural clients"
+    leaves_samples_out = True
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         natural_clients = spec.dataset_facts.natural_clients

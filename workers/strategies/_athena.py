@@ -57,6 +57,9 @@ class AthenaServer(ClusteredServer):
     def tasks_of(self, group: int, members: Sequence[int]) -> list[str]:
         return [f"{group}/{each}" for each in self.classes_of(members)]
 
+    def owner_of(self, task: str) -> str:
+        return f"group.{task.replace('/', '.class.')}"
+
     def unfinished(self, group: int, members: Sequence[int]) -> list[str]:
         tasks = self.tasks_of(group, members)
         if not self.freeze:

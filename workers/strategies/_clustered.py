@@ -126,6 +126,14 @@ class ClusteredServer(Averaging):
         store = models_by_task(model)
         return {client: store[str(group)] for client, group, _ in self.members()}
 
+    def final_model(self, model: Tensors, clients: Mapping[int, Tensors]) -> Tensors:
+        tasks = models_by_task(model).items()
+        return {f"{self.owner_of(task)}/{name}": tensor for task, own in tasks for name, tensor in own.items()}
+
+    def owner_of(self, task: str) -> str:
+        """What the task is called in the file of the run's model."""
+        return f"group.{task}"
+
     @property
     def findings(self) -> dict[str, Any]:
         """Groups, how they came about, and how well they match what the clients hold: the sets of their classes."""

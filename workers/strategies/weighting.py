@@ -26,7 +26,7 @@ class FedLoss(Strategy):
     w <- sum_i (l_i / sum_j l_j) w_i, with l_i the loss of client i's trained model on its own validation part; with
     `with_samples` l_i n_i takes the place of l_i. A client too small for a validation part counts as the others do on
     average. A round with a loss that is not finite, or with none above zero, is averaged by samples as in FedAvg:
-    `fedloss.fallback` is 1 there. Where `evaluation.validation` is 0, a tenth of each client's data validates.
+    `fedloss.fallback` is 1 there. Where `evaluation.validation` is left out, it is 0.1.
     """
 
     name = "fedloss"

@@ -29,6 +29,8 @@ class Command(BaseCommand):
         plan = definition_plan(owner=person, definition=definition, calibrate=dry_run)
         if dry_run:
             self.stdout.write(f"{plan_text(plan)}\n{estimate_text(plan)}")
+            for warning in plan.warnings:
+                self.stdout.write(f"Warning: {warning}")
             for problem in plan.missing:
                 self.stdout.write(f"{problem.path}: {problem.message}")
             return

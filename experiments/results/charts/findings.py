@@ -116,12 +116,13 @@ def finding_text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-SHOWN_ELSEWHERE = ("engine", "packages", "device", "device_name", "cpu", "seconds")
+LAUNCHED_WITH = "launched_with"
+SHOWN_ELSEWHERE = ("engine", "packages", "device", "device_name", "cpu", "seconds", LAUNCHED_WITH)
 
 
 def provenance_facts(provenance: Mapping[str, Any]) -> list[Fact]:
     """What every run has first, then whatever else was written down."""
-    if not provenance:
+    if not provenance.keys() - {LAUNCHED_WITH}:
         return []
     device, name = provenance.get("device", ""), provenance.get("device_name", "")
     seconds = provenance.get("seconds")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Sum, Window
+from django.db.models import Count
 
 from experiments.models import Metric
+from experiments.statistics.sums import SafeSum
 
 BYTES = ("bytes_up", "bytes_down", "bytes_peer")
 PHASES = ("seconds_train", "seconds_aggregate", "seconds_evaluate")
@@ -32,16 +33,16 @@ def run_costs(*, run: int) -> list[Cost]:
     values = Metric.objects.filter(run_id=run, name__in=COSTS)
     costs = {
         row["name"]: Cost(row["name"], row["total"], row["rounds"])
-        for row in values.values("name").annotate(total=Sum("value"), rounds=Count("round")).order_by()
+        for row in values.values("name").annotate(total=SafeSum("value"), rounds=Count("round")).order_by()
     }
     return [costs[name] for name in COSTS if name in costs]
 
 
 def cumulated_costs(*, run: int, names: tuple[str, ...]) -> dict[str, list[tuple[int, float]]]:
     """Round and sum up to it, by metric."""
-    so_far = Window(Sum("value"), partition_by=[F("name")], order_by=F("round").asc())
-    values = Metric.objects.filter(run_id=run, name__in=names).annotate(so_far=so_far)
+    values = Metric.objects.filter(run_id=run, name__in=names).order_by("name", "round")
     sums: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
-    for name, number, total in values.order_by("name", "round").values_list("name", "round", "so_far"):
-        sums[name].append((number, total))
+    for name, number, value in values.values_list("name", "round", "value"):
+        so_far = sums[name][-1][1] if sums[name] else 0.0
+        sums[name].append((number, so_far + value))
     return {name: points for name, points in sums.items() if points}

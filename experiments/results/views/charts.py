@@ -9,6 +9,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
 
+from experiments.charts.chart import finite_only
 from experiments.charts.confusion import confusion_description, confusion_figure, confusion_info
 from experiments.charts.curves import (
     BANDS,
@@ -73,7 +74,7 @@ def curves_answer(
     figure, options = curves_figure(info), options or LineOptions()
     notes = [curves_notes(info, len(styles), cells), line_option_notes(figure, options)]
     answer: dict[str, Any] = {
-        **apply_line_options(figure, options),
+        **finite_only(apply_line_options(figure, options)),
         "title": info.metric.text,
         "description": curves_description(info),
         "legend": curves_legend(info, styles),
@@ -139,4 +140,4 @@ def figure_answer(
     figure: dict[str, Any], *, title: str, description: str, legend: Any = (), notes: str = ""
 ) -> JsonResponse:
     texts = {"title": title, "description": description, "legend": list(legend), "notes": notes}
-    return JsonResponse({**figure, **texts})
+    return JsonResponse({**finite_only(figure), **texts})

@@ -13,12 +13,14 @@ from experiments.charts.smoothing import SMOOTHINGS
 from experiments.labels.metrics import metric_label, sort_metric_names
 from experiments.labels.specs import class_names, spec_words
 from experiments.models import Run, RunState
+from experiments.queue.services.runs import UNSUCCESSFUL
 from experiments.results.charts.clients import EVALUATED, PARTICIPATION, client_label
 from experiments.results.charts.costs import COST_KINDS
 from experiments.results.charts.findings import CONFUSION, findings_info, provenance_facts
 from experiments.results.selectors.clients import PAGE, client_columns, client_rows, sort_clients
 from experiments.results.selectors.costs import run_costs
 from experiments.results.selectors.files import MODEL, run_files
+from experiments.results.selectors.identity import runs_that_change
 from experiments.statistics.curves import metric_names
 from experiments.web.requests import current_user, page_or_part, whole_number
 
@@ -40,7 +42,8 @@ def run_page(request: HttpRequest, pk: int) -> HttpResponse:
 def head_context(request: HttpRequest, run: Run) -> dict[str, Any]:
     studies, actor = list(run.studies.select_related("owner").order_by("pk")), current_user(request)
     may = actor.is_lab_admin or any(may_manage(actor, each) for each in studies)
-    return {"run": run, "studies": studies, "may_manage": may}
+    relaunch = may and run.state in UNSUCCESSFUL and bool(runs_that_change([run.pk]))
+    return {"run": run, "studies": studies, "may_manage": may, "relaunch": relaunch}
 
 
 def curves_context(run: Run) -> dict[str, Any]:

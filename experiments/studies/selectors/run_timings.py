@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F, Sum
+from django.db.models import F
 
 from experiments.models import Metric, Run, RunState
+from experiments.statistics.sums import SafeSum
 
 MOST_RUNS = 2_000
 """Done runs that are looked at, the newest."""
@@ -54,7 +56,11 @@ def run_timings(*, datasets: Iterable[str], models: Iterable[str], strategies: I
             counts[kind] += 1
             selected.append((kind, run))
     sums = metric_sums([run["pk"] for _, run in selected])
-    return [run_timing(kind, run, sums[run["pk"]]) for kind, run in selected if sums[run["pk"]].get("seconds")]
+    return [run_timing(kind, run, sums[run["pk"]]) for kind, run in selected if can_time(sums[run["pk"]])]
+
+
+def can_time(sums: dict[str, float]) -> bool:
+    return bool(sums.get("seconds")) and all(map(math.isfinite, sums.values()))
 
 
 def recent_runs() -> Iterable[dict[str, Any]]:
@@ -75,7 +81,7 @@ def kind_from_spec(spec: dict[str, Any]) -> RunKind:
 def metric_sums(runs: Sequence[int]) -> dict[int, dict[str, float]]:
     sums: dict[int, dict[str, float]] = defaultdict(dict)
     rows = Metric.objects.filter(run_id__in=runs, name__in=SUMMED_METRICS).order_by().values_list("run_id", "name")
-    for run, name, value in rows.annotate(total=Sum("value")):
+    for run, name, value in rows.annotate(total=SafeSum("value")):
         sums[run][name] = value
     return sums
 

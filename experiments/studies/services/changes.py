@@ -15,10 +15,11 @@ from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError, GoneError
 from experiments.core.json_values import plain_text
 from experiments.models import Membership, Run, RunState, Study, User
-from experiments.queue.services.retention import remove_run_folders
+from experiments.queue.services.retry import delete_runs, relaunch_runs, swap_member
 from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, live_runs_by_hash, requeue_runs
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states, notify_study
+from experiments.results.selectors.identity import changed_runs
 from experiments.results.selectors.runs import first_line
 from experiments.studies.selectors.deletions import only_held_by
 from experiments.studies.services.launch import clean_tags, field_problems
@@ -62,20 +63,27 @@ def study_resume(*, study: Study, actor: User) -> Study:
 def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
     """Queues failed and cancelled runs again, each from its last checkpoint; returns how many.
 
-    With a `reason` only those that failed with this first line.
+    Those whose data, code or engine changed since are launched as what they are now. With a `reason` only those that
+    failed with this first line.
     """
     require_manage(actor, study)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
         study_set(study, cancelled=False)
         ended = unsuccessful_runs(study, reason)
+        changed = changed_runs(ended)
+        relaunch_runs(changed, Study.objects.filter(pk=study.pk))
+        ended = [run for run in ended if run not in changed]
         equal = live_runs_by_hash([run for run in ended if run.shared])
         replaced = {run: equal[run.hash] for run in ended if run.shared and run.hash in equal}
         for run, live in replaced.items():
-            swap_member(study, run, live)
-        again = requeue_runs([run.pk for run in ended if run not in replaced])
+            swap_member(study, run, live, reused=True)
+        again = len(changed) + requeue_runs([run.pk for run in ended if run not in replaced])
         again += withdraw_cancel(Run.objects.filter(studies=study) if reason is None else replaced.values())
-        audit_record(actor=actor, action="study.retry", subject=f"study {study.pk}", name=study.name, runs=again)
+        subject = f"study {study.pk}"
+        audit_record(actor=actor, action="study.retry", subject=subject, name=study.name, runs=again)
+        if changed:
+            audit_record(actor=actor, action="study.relaunch", subject=subject, name=study.name, runs=len(changed))
         notify_study(study.pk, "retried")
         wake_up_after_commit()
     return again
@@ -95,15 +103,6 @@ def withdraw_cancel(runs: Iterable[Run] | Iterable[int]) -> int:
     cancelling.update(cancel_requested=False)
     notify_states(ids)
     return len(ids)
-
-
-def swap_member(study: Study, old: Run, new: int) -> None:
-    """An equal run lives already: the study holds that one from now on."""
-    member = Membership.objects.filter(study=study, run=old)
-    place = member.values("position", "turn").get()
-    member.delete()
-    Membership.objects.get_or_create(study=study, run_id=new, defaults={**place, "reused": True})
-    delete_runs(run_ids(Run.objects.filter(pk=old.pk, memberships__isnull=True)))
 
 
 def study_update(
@@ -155,11 +154,6 @@ def cancel_unwanted(runs: QuerySet[Run]) -> int:
     """Those that only cancelled studies hold; returns how many."""
     holders = Membership.objects.filter(run=OuterRef("pk"), study__cancelled=False)
     return cancel_runs(run_ids(runs.filter(state__in=ACTIVE).exclude(Exists(holders))))
-
-
-def delete_runs(runs: list[int]) -> None:
-    Run.objects.filter(pk__in=runs).delete()
-    transaction.on_commit(lambda: remove_run_folders(runs))
 
 
 def run_ids(runs: QuerySet[Run]) -> list[int]:

@@ -197,7 +197,9 @@ class SpeedModel:
         """Aggregation and evaluation of one round."""
         if alike:
             return median(each.run.other_seconds / each.run.rounds for each in alike)
-        evaluated = spec.dataset_facts.test or spec.dataset_facts.train * spec.evaluation.held_out
+        held_out = spec.dataset_facts.train * spec.evaluation.held_out
+        samples_by_place = {"server": spec.dataset_facts.test or held_out, "clients": held_out}
+        evaluated = samples_by_place.get(spec.evaluation.on, spec.dataset_facts.test + held_out)
         return step.high * EVALUATION_SHARE * evaluated / spec.local.batch_size / spec.evaluation.every
 
     @staticmethod

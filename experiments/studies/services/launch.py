@@ -19,6 +19,7 @@ from experiments.models import Device, Membership, Run, Study, User
 from experiments.queue.services.runs import ACTIVE, LIVE
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states, notify_study
+from experiments.results.models import LAUNCHED_WITH
 from experiments.studies.services.estimates import (
     Estimate,
     calibrate_unknown,
@@ -27,6 +28,7 @@ from experiments.studies.services.estimates import (
     study_bytes,
     study_estimate,
 )
+from experiments.studies.services.train_shares import train_share_warnings
 from workers.errors import Problem, SpecError
 from workers.spec import Grid, PlannedRun, expand
 
@@ -36,7 +38,10 @@ NAME_LENGTH, TAG_LENGTH, PRIORITIES = 200, 50, range(-100, 101)
 
 @dataclass(frozen=True)
 class Plan:
-    """What a launch would do now, were the `missing` data here. `estimate` is of new runs, `bytes` of all."""
+    """What a launch would do now, were the `missing` data here. `estimate` is of new runs, `bytes` of all.
+
+    `warnings` are of what can be launched, but may not say what its author thinks.
+    """
 
     runs: int
     cells: int
@@ -44,6 +49,7 @@ class Plan:
     bytes: int
     estimate: Estimate
     missing: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def study_plan(
@@ -69,6 +75,7 @@ def make_plan(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: b
         reused=len(grid.runs) - len(new),
         bytes=study_bytes(cells=cells, speeds=speeds),
         estimate=study_estimate(cells=new_cells, speeds=speeds, requires=requires),
+        warnings=train_share_warnings([spec for spec, _ in reversed(cells)]),
     )
 
 
@@ -185,6 +192,7 @@ def create_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int
                 seed=each.spec.seed,
                 rounds_total=each.spec.rounds,
                 shared=shared,
+                provenance={LAUNCHED_WITH: dict(each.sources)},
             )
             for each in planned
         ],

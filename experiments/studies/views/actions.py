@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from experiments.models import Run, Study
-from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.queue.services.retry import run_retry
+from experiments.queue.services.runs import run_cancel
 from experiments.studies.services.changes import (
     study_archive,
     study_cancel,
@@ -30,19 +31,19 @@ STUDY_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "resume": (study_resume, "Resumed."),
     "archive": (study_archive, "Archived: it is kept whole, and found under Archived."),
     "restore": (study_restore, "Back among the studies."),
-    "retry": (study_retry, "Failed and cancelled runs are queued again."),
+    "retry": (study_retry, "Failed and cancelled runs are queued again; what changed since is launched as it is now."),
     "delete": (study_delete, "Deleted."),
 }
 RUN_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "cancel": (run_cancel, "The run is being cancelled."),
-    "retry": (run_retry, "The run is queued again, from its last checkpoint."),
+    "retry": (run_retry, "The run is queued again: from its last checkpoint, or anew where something changed."),
 }
 
 
 @require_POST
 def study_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     study = get_object_or_404(Study, pk=pk)
-    done = carry_out(request, STUDY_ACTIONS, action, study=study, **action_options(request, action))
+    done, _ = carry_out(request, STUDY_ACTIONS, action, study=study, **action_options(request, action))
     return redirect("studies") if done and action == "delete" else redirect_back(request, "study", pk)
 
 
@@ -58,20 +59,21 @@ def action_options(request: HttpRequest, action: str) -> dict[str, Any]:
 @require_POST
 def run_action(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
-    carry_out(request, RUN_ACTIONS, action, run=run)
-    return redirect_back(request, "run", pk)
+    done, changed = carry_out(request, RUN_ACTIONS, action, run=run)
+    return redirect_back(request, "run", changed.pk if done else pk)
 
 
 def carry_out(
     request: HttpRequest, actions: dict[str, tuple[Callable[..., Any], str]], action: str, **subject: Any
-) -> bool:
+) -> tuple[bool, Any]:
+    """Whether it was done, and what the service answered."""
     if action not in actions:
         raise Http404
     service, sentence = actions[action]
     try:
-        service(actor=current_user(request), **subject)
+        answer = service(actor=current_user(request), **subject)
     except TributaryError as error:
         messages.error(request, error.detail)
-        return False
+        return False, None
     messages.success(request, sentence)
-    return True
+    return True, answer

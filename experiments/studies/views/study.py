@@ -18,6 +18,7 @@ from experiments.core.errors import NotAllowedError
 from experiments.labels.metrics import metric_label, sort_metric_names
 from experiments.models import RunState, Study
 from experiments.results.selectors import runs as run_reads
+from experiments.results.selectors.identity import runs_that_change
 from experiments.results.views.charts import (
     cells_to_draw,
     curves_answer,
@@ -26,7 +27,7 @@ from experiments.results.views.charts import (
     requested_metric,
 )
 from experiments.statistics.curves import curve_statistics, final_statistics, runs_by_cell
-from experiments.statistics.over_seeds import SeedStatistics
+from experiments.statistics.over_seeds import SeedStatistics, best_complete
 from experiments.studies.selectors.cells import Cell, cells_in, cells_of, measured_metrics
 from experiments.studies.selectors.deletions import deletion_of
 from experiments.studies.selectors.progress import run_counts
@@ -38,6 +39,8 @@ from workers.errors import SpecError, TributaryError
 CELLS_SHOWN = 200
 VARIATIONS = 5
 FINALS = ("accuracy", "loss", "f1")
+RETRY = "Retry failed and cancelled"
+RETRY_AND_RELAUNCH = "Retry failed and cancelled, relaunch what changed"
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ def study_page(request: HttpRequest, pk: int) -> HttpResponse:
     metrics = sort_metric_names(measured_metrics(cells)) or ["accuracy"]
     finals = [name for name in FINALS if name in metrics]
     styles = flat_line_styles({cell.key: cell.flat for cell in cells})
-    row = load_study_rows([study])[0]
+    row, failures = load_study_rows([study])[0], run_reads.failure_groups(study=pk)
+    relaunched = runs_that_change(group.example for group in failures)
     context = {
         "row": row,
         "study": study,
@@ -62,7 +66,9 @@ def study_page(request: HttpRequest, pk: int) -> HttpResponse:
         "cells": cell_rows(pk, cells[:CELLS_SHOWN], styles, finals),
         "cell_metrics": [metric_label(name) for name in finals],
         "cell_count": len(cells),
-        "failures": run_reads.failure_groups(study=pk),
+        "failures": failures,
+        "relaunched": relaunched,
+        "retry_label": RETRY_AND_RELAUNCH if relaunched else RETRY,
         **runs_context(request, pk, row.progress.counts, styles),
         "may_manage": may_manage(current_user(request), study),
         "smoothings": SMOOTHINGS,
@@ -112,10 +118,7 @@ def cell_rows(pk: int, cells: Sequence[Cell], styles: Mapping[str, LineStyle], m
 
 
 def best_cell(finals: dict[str, SeedStatistics], higher: bool) -> str | None:
-    means = {cell: statistics.mean for cell, statistics in finals.items() if statistics.mean is not None}
-    if len(means) < 2:
-        return None
-    return (max if higher else min)(means, key=lambda cell: means[cell])
+    return best_complete(finals, higher=higher) if len(finals) > 1 else None
 
 
 def study_figure(request: HttpRequest, pk: int) -> JsonResponse:

@@ -11,7 +11,8 @@ from experiments.access.services.people import user_create
 from experiments.core.errors import NotAllowedError
 from experiments.models import AuditEntry, Study, User
 from experiments.queue.services.bulk import runs_cancel, runs_retry
-from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.queue.services.retry import run_retry
+from experiments.queue.services.runs import run_cancel
 from experiments.studies.services.changes import study_cancel, study_delete, study_pause, study_resume, study_retry
 from tests.experiments import lab
 

@@ -30,6 +30,7 @@ def test_a_study_is_summed_up(mine: Client, study: Study) -> None:
         "high": 1.0,
         "n": 3,
         "lost": 0,
+        "missed": 0,
         "best": True,
     }
 

@@ -42,7 +42,23 @@ def test_what_is_on_is_told() -> None:
     assert facts["Clients"] == ("10", "3 a round")
     assert facts["Dropout"] == ("20%", "of the cohort")
     assert facts["Evaluation"] == ("on what all clients hold out", "20% of each · every 5 rounds and at the end")
-    assert facts["Rounds"] == ("1,000", "ends at 90% accuracy · ends after 4 evaluations without a better loss")
+    assert facts["Rounds"] == (
+        "1,000",
+        "ends at 90% accuracy · ends after 4 evaluations without a better test loss: chosen on the test set",
+    )
+
+
+def test_patience_is_told_with_the_loss_it_watches() -> None:
+    facts = words(evaluation={"validation": 0.1}, stop={"patience": 4})
+    assert facts["Rounds"] == ("20", "ends after 4 evaluations without a better validation loss")
+
+
+def test_evaluation_on_both_and_what_validates_are_told() -> None:
+    facts = words(evaluation={"on": "both", "validation": 0.1})
+    assert facts["Evaluation"] == (
+        "on the test set and on what all clients hold out",
+        "20% of each · every round · 10% of each validates",
+    )
 
 
 def test_a_component_that_is_gone_is_told_by_its_name() -> None:

@@ -16,7 +16,10 @@ def test_a_studys_figure_has_a_line_and_a_band_per_cell(as_owner: Client, study:
         ("fedprox · mu 0.1 · n=1", {"hue": 1}, [0, 1]),
     ]
     assert [round(value, 9) for value in lines[0]["y"]] == [10.0, 50.0, 90.0]
-    assert answer["notes"] == "Band: mean ± std over seeds"
+    assert answer["notes"] == (
+        "Band: mean ± std over seeds · 1 seed ended before its curve does (failed, cancelled or stopped): not in the "
+        "means from there on"
+    )
 
 
 def test_metric_band_and_cells_are_chosen_in_the_address(as_owner: Client, study: Study) -> None:

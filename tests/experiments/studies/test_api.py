@@ -42,6 +42,7 @@ def test_a_dry_run_stores_nothing(mine: Client, block: Block) -> None:
     answer = mine.post("/api/v1/studies?dry_run=true", {"name": "Mine", "blocks": [block]}, content_type=JSON)
     body = answer.json()
     assert (answer.status_code, body["runs"], body["cells"], body["reused"]) == (200, 4, 2, 0)
+    assert body["warnings"] == []
     assert not Study.objects.exists()
 
 

@@ -8,7 +8,8 @@ from experiments.core.errors import ConflictError, GoneError, NotAllowedError
 from experiments.models import Run, RunState, Study, User, Worker
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import run_fail, run_release
-from experiments.queue.services.runs import run_cancel, run_retry
+from experiments.queue.services.retry import run_retry
+from experiments.queue.services.runs import run_cancel
 from experiments.studies.services.changes import (
     study_cancel,
     study_delete,

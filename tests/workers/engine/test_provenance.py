@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from workers.engine.provenance import git_commit, run_provenance
+from workers.engine_version import ENGINE_VERSION
 
 
 def test_it_tells_versions_engine_device_and_seconds() -> None:
-    facts = run_provenance(engine="cohort", device="cpu", seconds=1.5)
+    facts = run_provenance(engine="cohort", device="cpu", seconds=1.5, data_checksum="1a2b")
     assert (facts["engine"], facts["device"], facts["seconds"]) == ("cohort", "cpu", 1.5)
+    assert (facts["data_checksum"], facts["engine_version"]) == ("1a2b", ENGINE_VERSION)
     assert facts["packages"]["torch"] == version("torch")
     assert facts["packages"]["flwr"] == version("flwr")
     assert re.fullmatch(r"3\.\d+\.\d+", facts["python"])
@@ -24,7 +26,7 @@ def test_it_tells_versions_engine_device_and_seconds() -> None:
 
 
 def test_it_is_json_and_names_no_host_person_or_folder() -> None:
-    text = json.dumps(run_provenance(engine="cohort", device="cpu", seconds=0.1))
+    text = json.dumps(run_provenance(engine="cohort", device="cpu", seconds=0.1, data_checksum="1a2b"))
     assert socket.gethostname() not in text
     assert not re.search(r'"/|[^a-z]/(home|root|work|tmp|usr)/', text)
     assert f'"{getpass.getuser()}"' not in text

@@ -89,7 +89,7 @@ def test_the_sequential_executor_goes_on_too(tmp_path: Path) -> None:
 
 def test_the_executor_of_the_first_attempt_is_kept(tmp_path: Path) -> None:
     with pytest.raises(StopRequested):
-        simulate(RUN | {"engine": "sequential"}, checkpoint=tmp_path, stop=after(50), device="cpu")
+        simulate(RUN | {"engine": "auto"}, checkpoint=tmp_path, stop=after(50), device="cpu", engine="sequential")
     result = simulate(RUN | {"engine": "auto"}, checkpoint=tmp_path, device="cpu")
     assert result.provenance["engine"] == "sequential"
 

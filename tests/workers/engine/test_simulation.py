@@ -179,8 +179,8 @@ def test_a_diverged_run_is_a_result() -> None:
 @pytest.mark.parametrize("strategy", load_catalog().strategies)
 def test_a_stopped_run_goes_on_and_ends_bit_equal(strategy: str, engine: str, tmp_path: Path) -> None:
     options = {"every": 3} if strategy == "fedavg" else {}
-    spec = tiny(strategy={"name": strategy, **options}, rounds=6, engine=engine, precision="float32")
-    whole = simulate(spec)
+    spec = tiny(strategy={"name": strategy, **options}, rounds=6, engine="auto", precision="float32")
+    whole = simulate(spec, engine=engine)
     records: list[RoundRecord] = []
     polls = count()
 
@@ -193,9 +193,10 @@ def test_a_stopped_run_goes_on_and_ends_bit_equal(strategy: str, engine: str, tm
             checkpoint=CheckpointPolicy(tmp_path, every=2),
             on_round=records.append,
             stop=second_step_after_round_three,
+            engine=engine,
         )
     policy = CheckpointPolicy(tmp_path, every=2, resume=checkpoints_in(tmp_path))
-    resumed = simulate({**spec, "engine": "auto"}, checkpoint=policy)
+    resumed = simulate(spec, checkpoint=policy)
 
     assert policy.resume
     assert resumed.provenance["engine"] == engine
@@ -210,22 +211,20 @@ def test_a_stop_is_honoured_within_one_local_step(tmp_path: Path) -> None:
         simulate(tiny(), stop=lambda: next(polls) == 3)
 
 
-def test_out_of_memory_halves_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_short_of_memory_says_what_to_set_and_halves_no_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     from workers.engine.training import trainer
 
-    whole = simulate(tiny(cohort=None))
-    real, refused = trainer.chain_descend, []
+    sizes = []
 
-    def small_only(chain: Any, params: list[torch.Tensor], *rest: Any) -> Any:
-        if len(params[0]) > 2:
-            refused.append(len(params[0]))
-            raise torch.OutOfMemoryError("too many clients")
-        return real(chain, params, *rest)
+    def never_fits(chain: Any, params: list[torch.Tensor], *rest: Any) -> Any:
+        sizes.append(len(params[0]))
+        raise torch.OutOfMemoryError("too many clients")
 
-    monkeypatch.setattr(trainer, "chain_descend", small_only)
+    monkeypatch.setattr(trainer, "chain_descend", never_fits)
 
-    assert distance(simulate(tiny(cohort=None)), whole) < 1e-14
-    assert refused
+    with pytest.raises(TributaryError, match=r"5 clients does not fit into memory\. Set engine: sequential, "):
+        simulate(tiny(cohort=None))
+    assert sizes == [5, 5]
 
 
 def test_auto_tells_its_choice_before_the_first_round() -> None:
@@ -235,10 +234,9 @@ def test_auto_tells_its_choice_before_the_first_round() -> None:
         tiny(engine="auto"), on_start=messages.append, on_round=lambda record: messages.append(str(record.round))
     )
 
-    assert messages[0] in ENGINES
-    assert messages[1:] == ["0", "1", "2", "3"]
-    assert result.provenance["engine"] == messages[0]
-    assert distance(result, simulate(tiny(engine=messages[0]))) == 0
+    assert messages == ["cohort", "0", "1", "2", "3"]
+    assert result.provenance["engine"] == "cohort"
+    assert distance(result, simulate(tiny(engine="cohort"))) == 0
 
 
 def problems(**changes: Any) -> dict[str, str]:

@@ -141,7 +141,7 @@ def test_frozen_detectors_are_not_sent_any_more() -> None:
 def test_it_equals_plain_loops() -> None:
     """Groups of two classes: client by client, detector by detector, sample by sample."""
     spec = spec_of(ATHENA, partition={"name": "classes-per-client", "k": 2}, clients=6)
-    federation, start = federation_of(spec), initial_model(spec, "0/0/")
+    federation, start = federation_of(spec), initial_model(spec, "group.0.class.0/")
     data = [(federation.x[each.train], federation.y[each.train]) for each in federation.clients]
     detectors = {(group, each): start for group, classes in enumerate([(0, 1), (1, 2)]) for each in classes}
     for _ in range(3):
@@ -154,8 +154,10 @@ def test_it_equals_plain_loops() -> None:
 
     answers = {}
     for (group, label), (weight, bias) in detectors.items():
-        np.testing.assert_allclose(result.parameters[f"{group}/{label}/1.weight"], weight, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(result.parameters[f"{group}/{label}/1.bias"], bias, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            result.parameters[f"group.{group}.class.{label}/1.weight"], weight, rtol=0, atol=1e-12
+        )
+        np.testing.assert_allclose(result.parameters[f"group.{group}.class.{label}/1.bias"], bias, rtol=0, atol=1e-12)
         scores = federation.test_x @ weight.T + bias
         answers[group, label] = scores[:, 1] - scores[:, 0]
     best = [answers[0, 0], np.maximum(answers[0, 1], answers[1, 1]), answers[1, 2]]
@@ -205,7 +207,7 @@ def test_a_detector_has_one_logit_where_the_model_is_made_for_it() -> None:
     dataset = {"name": "blobs", "shape": [1, 8, 8], "classes": 3, "train": 30, "test": 6}
     result = simulate(tiny(strategy=ATHENA, model={"name": "detector"}, dataset=dataset, rounds=1))
 
-    last = [name for name in result.parameters if name.startswith("0/0/")][-1]
+    last = [name for name in result.parameters if name.startswith("group.0.class.0/")][-1]
     assert result.parameters[last].shape == (1,)
 
 
@@ -226,5 +228,5 @@ def test_the_shared_client_of_hybrid_sharing_belongs_to_a_group(method: str) -> 
     assert all(record.cohort[0] == -1 for record in result.history[1:])
 
 
-def test_the_faster_engine_is_found_although_labels_go_beyond_two_classes() -> None:
-    assert simulate(tiny(strategy=ATHENA, engine="auto")).provenance["engine"] in ("cohort", "sequential")
+def test_auto_computes_detectors_as_stacks() -> None:
+    assert simulate(tiny(strategy=ATHENA, engine="auto")).provenance["engine"] == "cohort"

@@ -38,7 +38,8 @@ class Reference:
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.federation = make_federation(parse_run(spec))
-        start = simulate({**spec, "rounds": 1, "local": {**spec["local"], "optimizer": {"name": "sgd", "lr": 1e-300}}})
+        local = {**spec["local"], "optimizer": {"name": "sgd", "lr": 1e-300}}
+        start = simulate({**spec, "strategy": {"name": "fedavg"}, "rounds": 1, "local": local})
         self.model = [start.parameters["1.weight"].copy(), start.parameters["1.bias"].copy()]
         sizes = np.array([len(client.train) for client in self.federation.clients], dtype=float)
         self.shares = sizes / sizes.sum()

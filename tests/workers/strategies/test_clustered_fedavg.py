@@ -110,7 +110,7 @@ def test_late_clients_take_part_from_their_round_on() -> None:
 
 def test_it_equals_plain_loops() -> None:
     spec = spec_of(CLUSTERED)
-    federation, start = federation_of(spec), initial_model(spec, "0/")
+    federation, start = federation_of(spec), initial_model(spec, "group.0/")
     data = [(federation.x[each.train], federation.y[each.train]) for each in federation.clients]
     probes = [train(x, y, start) for x, y in data]
     models = [start, start, start]
@@ -123,8 +123,8 @@ def test_it_equals_plain_loops() -> None:
 
     assert result.findings["clustered-fedavg"]["edges"] == pytest.approx(tree_edges(probes), abs=1e-9)
     for group, (weight, bias) in enumerate(models):
-        np.testing.assert_allclose(result.parameters[f"{group}/1.weight"], weight, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(result.parameters[f"{group}/1.bias"], bias, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result.parameters[f"group.{group}/1.weight"], weight, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result.parameters[f"group.{group}/1.bias"], bias, rtol=0, atol=1e-12)
     right = [np.mean((federation.test_x @ w.T + b).argmax(1) == federation.test_y) for w, b in models]
     assert result.history[-1].metrics["accuracy"] == pytest.approx(np.mean(right))
 
@@ -135,8 +135,8 @@ def test_one_group_is_fedavg(on: str) -> None:
     spec = tiny(strategy={**CLUSTERED, "eps": 1000.0}, stragglers=0.5, client_dropout=0.2, evaluation={"on": on})
     one, plain = simulate(spec), simulate({**spec, "strategy": {"name": "fedavg"}})
 
-    assert list(one.parameters) == [f"0/{name}" for name in plain.parameters]
-    assert all(np.array_equal(one.parameters[f"0/{name}"], plain.parameters[name]) for name in plain.parameters)
+    assert list(one.parameters) == [f"group.0/{name}" for name in plain.parameters]
+    assert all(np.array_equal(one.parameters[f"group.0/{name}"], plain.parameters[name]) for name in plain.parameters)
     assert [record.cohort for record in one.history] == [record.cohort for record in plain.history]
     for metric in ("loss", "accuracy", "train_loss"):
         assert curve(one, metric) == pytest.approx(curve(plain, metric), abs=1e-14)
@@ -169,4 +169,4 @@ def test_models_with_batch_statistics_are_grouped_by_their_weights() -> None:
         [3, 4, 5],
         [6, 7, 8],
     ]
-    assert int(result.parameters["2/2.num_batches_tracked"]) == 3 * 4
+    assert int(result.parameters["group.2/2.num_batches_tracked"]) == 3 * 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import lru_cache
+from socket import gethostname
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from workers.engine.messages.arrays import Tensors, tensors_of
 from workers.engine.setup import Setup, device_from_name, make_setup
 from workers.engine.training.network import single_gradients
 from workers.engine.training.trainer import Assignment, Outcome
-from workers.spec import parse_run
+from workers.errors import TributaryError
+from workers.spec import canonical_hash, parse_run
 
 MODEL, CLIENT_STATE, FACTS = "model", "kept", "facts"
 RECEIVED, EXTRA = "received/", "extra/"
@@ -35,7 +37,7 @@ def train(message: Message, context: Context) -> Message:
 
 def train_client(content: RecordDict) -> RecordDict:
     facts = read_facts(content)
-    setup = cached_setup(facts["spec"], facts["device"], facts["threads"])
+    setup = cached_setup(facts["spec"], facts["identity"], facts["device"])
     client, store = facts["client"], setup.trainer.store
     store.kept = {client: tensors_of(content.array_records[CLIENT_STATE], setup.device)}
     outcome = setup.trainer.train(read_assignment(content, facts, setup))
@@ -43,10 +45,16 @@ def train_client(content: RecordDict) -> RecordDict:
 
 
 @lru_cache(maxsize=1)
-def cached_setup(spec: str, device: str, threads: int) -> Setup:
-    """Data and model are made once in a process, for as long as it serves the same run."""
-    torch.set_num_threads(threads)
+def cached_setup(spec: str, identity: str, device: str) -> Setup:
+    """Data and model are made once in a process, for as long as it serves the same run.
+
+    A machine with other data or code than the run's must not take part in it. Every operation has one thread, however
+    many processors a client is given: more would move the last bits.
+    """
+    torch.set_num_threads(1)
     setup = make_setup(parse_run(json.loads(spec)), device_from_name(device))
+    if canonical_hash(setup.spec) != identity:
+        raise TributaryError(f"{gethostname()} has other data or code than the run: make them equal, then relaunch.")
     return replace(setup, trainer=replace(setup.trainer, gradients=single_gradients))
 
 

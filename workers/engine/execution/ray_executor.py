@@ -39,6 +39,7 @@ from workers.engine.messages.arrays import Tensors
 from workers.engine.training.rule import Contribution
 from workers.engine.training.trainer import Assignment, Outcome, Trainer
 from workers.errors import StopRequested, TributaryError
+from workers.spec import canonical_hash
 
 RUNTIME = (sys.executable, "-m", "workers.engine.execution.ray_server")
 ROOT = Path(__file__).resolve().parents[3]
@@ -149,6 +150,7 @@ class RayExecutor(Executor):
 def start_request(trainer: Trainer, folder: str) -> StartRequest:
     return StartRequest(
         spec=trainer.spec.model_dump_json(),
+        identity=canonical_hash(trainer.spec),
         device=trainer.samples.x.device.type,
         nodes=trainer.spec.cohort_size + 1,
         client_cpus=float(os.environ.get("TRIBUTARY_RAY_CLIENT_CPUS") or 1),

@@ -56,6 +56,7 @@ class Channel:
 @dataclass(frozen=True)
 class StartRequest:
     spec: str
+    identity: str
     device: str
     nodes: int
     client_cpus: float
@@ -177,8 +178,8 @@ def train_messages(nodes: list[int], start: StartRequest, request: RoundRequest)
 def request_facts(start: StartRequest, request: RoundRequest, client: ClientRequest) -> dict[str, Any]:
     return {
         "spec": start.spec,
+        "identity": start.identity,
         "device": start.device,
-        "threads": max(1, int(start.client_cpus)),
         "round": request.round,
         "was_sent": request.was_sent,
         "config": request.config,

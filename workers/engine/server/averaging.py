@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -13,26 +13,29 @@ from flwr.serverapp.strategy import FedAvg
 
 from workers.engine.messages.arrays import Tensors, record_of, tensors_of, weighted_mean
 from workers.engine.messages.message_keys import ARRAYS, METRICS, ROUND, SAMPLES
+from workers.engine.server.server_side import ServerSide
 
 if TYPE_CHECKING:
     from workers.engine.server.method import MethodContext
 
 
-class Averaging(FedAvg):
+class Averaging(ServerSide, FedAvg):
     """Flower's FedAvg with every node the grid offers (the run's own stream has drawn them) and a faster mean.
 
-    Subclasses override `combine`; tensors in `state` are saved in checkpoints. `virtual`, where set, is the model
-    that is evaluated in place of the global one. What `combine` puts into `reported` becomes part of the round's
-    metrics: names with a dot as they are, bytes that travel outside the messages added to those that are counted.
+    Subclasses override `combine`; `ServerSide` says what becomes of `state`, `virtual` and other attributes. What
+    `combine` puts into `reported` becomes part of the round's metrics: names with a dot as they are, bytes that travel
+    outside the messages added to those that are counted.
     """
+
+    transient: ClassVar[tuple[str, ...]] = ("sent", "reported")
 
     def __init__(self, context: MethodContext) -> None:
         super().__init__(min_train_nodes=1, min_evaluate_nodes=1, min_available_nodes=1)
         self.buffers = context.buffers
         self.device = next(iter(context.initial.values())).device
-        self.state: Tensors = {}
+        self.state = {}
         self.sent: Tensors = {}
-        self.virtual: Tensors | None = None
+        self.virtual = None
         self.reported: dict[str, float] = {}
 
     def configure_train(

@@ -21,7 +21,9 @@ from workers.engine.messages.arrays import Tensors, bytes_of, record_of, tensors
 from workers.engine.messages.exchange import DROPPED_OUT
 from workers.engine.messages.message_keys import METRICS, SAMPLES, STEPS, TRAIN_LOSS
 from workers.engine.records import RoundRecord
+from workers.engine.server.attributes import AttributeWatch, unchanged_attributes_on_error
 from workers.engine.server.method import Method
+from workers.engine.server.server_side import FlowerServer, server_side
 from workers.engine.training.rule import ClientStore
 from workers.engine.training.schedule import samples_seen
 from workers.errors import TributaryError
@@ -63,6 +65,15 @@ class ServerLoop:
     on_round: OnRound | None = None
     padded: bool = True
 
+    def __post_init__(self) -> None:
+        """Server and rule as they were built: what they remember beyond `state` is known by its change."""
+        self.server_side = server_side(self.method.server)
+        skipped = () if isinstance(self.server_side, FlowerServer) else (*self.server_side.transient, "state")
+        self.watches = (
+            AttributeWatch("server", self.method.server, skipped),
+            AttributeWatch("rule", self.method.rule),
+        )
+
     def begin(self, survey: Callable[[], tuple[Tensors, dict[str, float]]] | None = None) -> None:
         """Round 0: the evaluation before training, after the method's survey of the clients if it wants one."""
         times = [perf_counter()]
@@ -92,7 +103,7 @@ class ServerLoop:
         number, server, old = self.progress.round + 1, self.method.server, self.progress.model
         self.grid.round = number
         times = [perf_counter()]
-        with self.store.unchanged_on_error():
+        with self.store.unchanged_on_error(), unchanged_attributes_on_error(server):
             requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
             replies = self.grid.send_and_receive(requests)
             raise_client_errors(number, replies)
@@ -123,24 +134,40 @@ class ServerLoop:
         return self.evaluate(number, model, cohort)
 
     def evaluate(self, number: int, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
-        if self.method.models is not None:
-            result = self.evaluator.evaluate_personal(self.method.models(model).__getitem__, cohort)
-        elif self.method.personal and number:
-            result = self.evaluator.evaluate_personal(lambda client: self.store.model(client, model), cohort)
+        common = self.server_side.virtual or model
+        model_of = self.client_models(number, model)
+        if model_of is None:
+            result = self.evaluator.evaluate(common, cohort)
         else:
-            result = self.evaluator.evaluate(getattr(self.method.server, "virtual", None) or model, cohort)
+            result = self.evaluator.evaluate_personal(model_of, cohort)
+        if self.spec.watches_validation:
+            result.metrics["validation_loss"] = self.evaluator.validation_loss(model_of or (lambda client: common))
         if self.method.judge is not None and result.noted_means:
             result.metrics.update(self.method.judge(number, result.noted_means))
         self.progress.confusion = self.progress.confusion if result.confusion is None else result.confusion
         return result
 
+    def client_models(self, number: int, model: Tensors) -> Callable[[int], Tensors] | None:
+        """The model that each client is evaluated with, where it is not the same for all."""
+        if self.method.models is not None:
+            return self.method.models(model).__getitem__
+        if self.method.personal and number:
+            return lambda client: self.store.model(client, model)
+        return None
+
+    @property
+    def final_model(self) -> Tensors:
+        model_of = self.client_models(self.progress.round, self.progress.model)
+        clients = {} if model_of is None else {client: model_of(client) for client in self.evaluator.everyone}
+        return self.server_side.final_model(self.progress.model, clients)
+
     @property
     def findings(self) -> dict[str, Any]:
-        findings = getattr(self.method.server, "findings", None)
+        findings = self.server_side.findings
         confusion = self.progress.confusion
         return {
             **({} if confusion is None else {"confusion": confusion.tolist()}),
-            **({self.spec.strategy.name: findings} if findings else {}),
+            **({self.spec.strategy.name: dict(findings)} if findings else {}),
         }
 
     def record(self, record: RoundRecord) -> None:
@@ -231,7 +258,10 @@ def phase_seconds(times: Sequence[float]) -> dict[str, float]:
 
 
 def stops_early(spec: RunSpec, history: Sequence[RoundRecord]) -> bool:
-    """The target is reached, or the loss has not improved for `patience` evaluations (NaN is no improvement)."""
+    """The target is reached, or the loss has not improved for `patience` evaluations (NaN is no improvement).
+
+    The loss is the validation's where there is a validation part, so that the test set does not choose the round.
+    """
     if not history:
         return False
     target, patience = spec.stop.target_accuracy, spec.stop.patience
@@ -239,7 +269,8 @@ def stops_early(spec: RunSpec, history: Sequence[RoundRecord]) -> bool:
         return True
     if patience is None:
         return False
-    losses = [record.metrics["loss"] for record in history if "loss" in record.metrics]
+    watched = "validation_loss" if spec.watches_validation else "loss"
+    losses = [record.metrics[watched] for record in history if watched in record.metrics]
     best, since = float("inf"), 0
     for loss in losses:
         best, since = (loss, 0) if loss < best else (best, since + 1)

@@ -34,7 +34,8 @@ class Participation:
 
     @property
     def cohort_share(self) -> float:
-        return min(1.0, self.spec.cohort_size / max(1, len(self.candidates)))
+        candidates = len(self.candidates)
+        return self.spec.cohort_among(candidates) / max(1, candidates)
 
     def groups(self, number: int) -> list[np.ndarray]:
         """Those to draw from: everybody, unless the method has groups."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,10 +26,18 @@ if TYPE_CHECKING:
     from workers.spec import RunSpec
 
 
-class Network:
-    """The module (a template: its own values are never trained) and what it is made of."""
+generator_lock = Lock()
+"""torch's default generator belongs to the process: clients on other threads must not draw from it in between."""
 
-    def __init__(self, module: nn.Module) -> None:
+
+class Network:
+    """The module (a template: its own values are never trained) and what it is made of.
+
+    `draws` says that a forward pass takes numbers from torch's default generator (dropout by function, or inside an
+    LSTM or an attention layer).
+    """
+
+    def __init__(self, module: nn.Module, *, draws: bool = False) -> None:
         self.keys = replace_dropout(module)
         pool_before_relu(module)
         self.module = module.train()
@@ -36,18 +47,23 @@ class Network:
         self.stacked: Callable[..., torch.Tensor] = vmap(self.call, in_dims=(0, 0, 0))
         self.chain = chain_of(module)
         self.channels_last = takes_channels_last(module)
+        self.draws = draws
 
     def call(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         result: torch.Tensor = functional_call(self.module, (params, buffers), (x,))
         return result
 
     def logits(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
-        """Logits [clients, samples, classes] of a stack in evaluation mode: running statistics, no dropout."""
+        """Logits [clients, samples, classes] of a stack in evaluation mode: running statistics, no dropout.
+
+        A stack of one is computed as plain PyTorch would: not every model can be stacked.
+        """
+        params, buffers = ({name: model[name] for name in names} for names in (self.parameters, self.buffers))
         self.module.eval()
         try:
-            return self.stacked(
-                {name: model[name] for name in self.parameters}, {name: model[name] for name in self.buffers}, x
-            )
+            if len(x) == 1:
+                return self.call(first_rows(params), first_rows(buffers), x[0])[None]
+            return self.stacked(params, buffers, x)
         finally:
             self.module.train()
 
@@ -57,10 +73,56 @@ class Network:
 
     def copy(self) -> Network:
         """For another thread: a functional call swaps values inside the module while it runs."""
-        return Network(copy.deepcopy(self.module))
+        return Network(copy.deepcopy(self.module), draws=self.draws)
+
+    @contextmanager
+    def keyed_generator(self, keys: torch.Tensor) -> Iterator[None]:
+        """What a forward pass draws in here depends on the client's key only; a model that draws is never stacked."""
+        if not self.draws:
+            yield
+            return
+        device = next(self.module.parameters()).device
+        with generator_lock, torch.random.fork_rng([device] if device.type == "cuda" else []):
+            torch.manual_seed(int(keys[0]))
+            yield
+
+    def can_be_stacked(self, x: torch.Tensor) -> bool:
+        """Whether vmap takes the model, in training and in evaluation: tried with two clients that have `x` each."""
+        network, clients = self.copy(), 2
+        model = {name: torch.stack([tensor] * clients) for name, tensor in network.initial().items()}
+        params, buffers = [model[name] for name in self.parameters], {name: model[name] for name in self.buffers}
+        keys = torch.zeros(clients, dtype=torch.int64, device=x.device)
+        both, labels = torch.stack([x] * clients), torch.zeros(clients, len(x), dtype=torch.int64, device=x.device)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                stacked_gradients(network, params, network.with_keys(buffers, keys), both, labels, None)
+                network.logits(model, both)
+            except Exception:
+                # Whatever it is: the same forward pass works for one client, `draws_numbers` has gone through it.
+                return False
+        return True
 
     def with_keys(self, buffers: Tensors, keys: torch.Tensor) -> Tensors:
         return {**buffers, **dict.fromkeys(self.keys, keys)} if self.keys else buffers
+
+
+def first_rows(tensors: Tensors) -> Tensors:
+    return {name: tensor[0] for name, tensor in tensors.items()}
+
+
+def draws_numbers(network: Network, x: torch.Tensor) -> bool:
+    """Whether a forward pass of `x`, in training or evaluation, moves torch's default generator."""
+    module, device = copy.deepcopy(network.module), x.device
+    with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
+        before = generator_states(device)
+        for training in (True, False):
+            module.train(training)(x)
+        return not all(map(torch.equal, before, generator_states(device)))
+
+
+def generator_states(device: torch.device) -> list[torch.Tensor]:
+    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
 
 
 def pool_before_relu(module: nn.Module) -> None:
@@ -78,7 +140,14 @@ def make_network(spec: RunSpec, device: torch.device) -> Network:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(stream(spec.seed, "init").integers(2**63)))
         module = catalog.models[spec.model.name].build(spec.dataset_facts.shape, classes, spec.model)
-    return Network(module.to(device=device, dtype=dtype_of(spec)))
+    network = Network(module.to(device=device, dtype=dtype_of(spec)))
+    network.draws = network.chain is None and draws_numbers(network, example_input(spec, device))
+    return network
+
+
+def example_input(spec: RunSpec, device: torch.device) -> torch.Tensor:
+    """Two samples (batch statistics need as many) for looking at what a model does, whatever it learns."""
+    return torch.zeros(2, *spec.dataset_facts.shape, dtype=dtype_of(spec), device=device)
 
 
 def dtype_of(spec: RunSpec) -> torch.dtype:
@@ -142,7 +211,7 @@ def single_gradients(
     """The same for a stack of one, as plain PyTorch would compute it: the reference."""
     assert weights is None
     leaves = [param[0].detach().requires_grad_() for param in params]
-    own = {name: buffer[0] for name, buffer in buffers.items()}
+    own = first_rows(buffers)
     logits = network.call(dict(zip(network.parameters, leaves, strict=True)), own, with_faster_layout(network, x[0]))
     loss = F.cross_entropy(logits, y[0])
     return loss.detach()[None], [gradient[None] for gradient in torch.autograd.grad(loss, leaves)]

@@ -113,12 +113,22 @@ class Contribution:
 
 
 class LocalRule:
-    """Plain local training. A strategy overrides what differs; state between rounds goes into `work.store`."""
+    """Plain local training. A strategy overrides what differs; state between rounds goes into `work.store`.
+
+    `changes_gradients` and `changes_steps` are true for a class that overrides `gradient` or `stepped`, unless the
+    class, one derived from it or the instance says otherwise.
+    """
 
     changes_gradients: bool = False
     changes_steps: bool = False
     full_batch: bool = False
     """One step along the gradient over all samples of a client, in place of epochs of batches."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        for flag, method in (("changes_gradients", "gradient"), ("changes_steps", "stepped")):
+            if overrides_silently(cls, method, flag):
+                setattr(cls, flag, True)
 
     @property
     def changes_labels(self) -> bool:
@@ -147,3 +157,9 @@ class LocalRule:
     def reply_name(self, work: LocalWork) -> str | None:
         """Record that carries the client's model; `observed` is seen but not counted; None sends no model."""
         return "arrays"
+
+
+def overrides_silently(rule: type[LocalRule], method: str, flag: str) -> bool:
+    """Whether the nearest class that has one of the two overrides the method and does not set the flag."""
+    nearest = next(vars(each) for each in rule.__mro__ if method in vars(each) or flag in vars(each))
+    return flag not in nearest

@@ -23,6 +23,8 @@ from workers.errors import StopRequested
 from workers.spec import RunSpec
 from workers.streams import client_keys
 
+EVALUATION = 1 << 62
+"""Sets the key of a client's own evaluation apart from those of its steps."""
 GradientFunction = Callable[
     [Network, Sequence[torch.Tensor], Tensors, torch.Tensor, torch.Tensor, torch.Tensor | None], Gradients
 ]
@@ -91,7 +93,6 @@ class Trainer:
     gradients: GradientFunction
     padded: bool
     stop: Callable[[], bool] | None = None
-    most_steps: int | None = None
 
     def train(self, assignment: Assignment) -> Outcome:
         schedule = self.schedule(assignment)
@@ -170,10 +171,8 @@ class Trainer:
         return losses.cpu()
 
     def until_stopped(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """The batches that are wanted, asking before each whether to stop."""
+        """Asks before each batch whether to stop."""
         for batch in batches:
-            if self.most_steps is not None and batch.step >= self.most_steps:
-                break
             if self.stop is not None and self.stop():
                 raise StopRequested(f"Stopped in round {work.round}, at local step {batch.step + 1}.")
             yield batch
@@ -203,10 +202,7 @@ class Trainer:
         for batch in self.until_stopped(work, schedule.first_epoch()):
             rows = batch.rows
             own = {name: buffer[rows] for name, buffer in buffers.items()}
-            keyed = self.network.with_keys(own, work.dropout_keys[rows] + step_offset(-1 - batch.step))
-            x, y = self.samples.take(batch.index)
-            y = self.rule.targets(work, rows, y)
-            losses, grads = self.gradients(self.network, [param[rows] for param in at], keyed, x, y, batch.weights)
+            losses, grads = self.batch_gradients(work, [param[rows] for param in at], own, batch, -1 - batch.step)
             shares = batch.counts.to(sizes) / sizes[rows]
             sums[rows] += losses * shares
             for sum_, gradient in zip(total, grads, strict=True):
@@ -223,7 +219,8 @@ class Trainer:
             return x, self.rule.targets(work, rows, y)
 
         parts = [client.train if part == "train" else client.validation for client in clients]
-        return mean_losses(self.network, model, parts, take, self.spec.local.batch_size)
+        with self.network.keyed_generator(work.dropout_keys ^ EVALUATION):
+            return mean_losses(self.network, model, parts, take, self.spec.local.batch_size)
 
     def step(self, work: LocalWork, params: list[torch.Tensor], state: State, batch: Batch) -> torch.Tensor:
         """One step of the batch's rows: views of the stack where rows are a slice, otherwise copies written back."""
@@ -252,13 +249,8 @@ class Trainer:
 
     def optimizer_step(self, work: LocalWork, own: list[torch.Tensor], moments: State, batch: Batch) -> torch.Tensor:
         rows = batch.rows
-        x, y = self.samples.take(batch.index)
-        y = self.rule.targets(work, rows, y)
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
-        keyed = buffers
-        if self.network.keys:
-            keyed = self.network.with_keys(buffers, work.dropout_keys[rows] + step_offset(batch.step))
-        losses, grads = self.gradients(self.network, own, keyed, x, y, batch.weights)
+        losses, grads = self.batch_gradients(work, own, buffers, batch, batch.step)
         if self.rule.changes_gradients:
             self.rule.gradient(work, self.local_step(batch, own, grads))
         self.optimizer.update(own, grads, moments, batch.step + 1)
@@ -267,6 +259,18 @@ class Trainer:
         if not isinstance(rows, slice):
             write_rows(list(work.buffers.values()), list(buffers.values()), rows)
         return losses
+
+    def batch_gradients(
+        self, work: LocalWork, params: list[torch.Tensor], buffers: Tensors, batch: Batch, step: int
+    ) -> Gradients:
+        """Every draw of the forward pass is keyed by client, round and `step`."""
+        x, y = self.samples.take(batch.index)
+        y = self.rule.targets(work, batch.rows, y)
+        if not self.network.keys and not self.network.draws:
+            return self.gradients(self.network, params, buffers, x, y, batch.weights)
+        keys = work.dropout_keys[batch.rows] + step_offset(step)
+        with self.network.keyed_generator(keys):
+            return self.gradients(self.network, params, self.network.with_keys(buffers, keys), x, y, batch.weights)
 
     def local_step(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:
         names = self.network.parameters

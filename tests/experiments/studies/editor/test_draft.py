@@ -107,3 +107,13 @@ def test_it_tells_what_differs_from_where_it_started(owner: User) -> None:
     assert [(change.path, change.before, change.after) for change in draft.changes] == [
         ("blocks.0.rounds", ("2",), ("9",))
     ]
+
+
+def test_cells_that_train_on_different_shares_are_told(owner: User) -> None:
+    strategies = [{"name": "fedavg"}, {"name": "fedloss"}]
+    draft = drafted(owner, {"name": "x", "blocks": [{**lab.BLOCK, "strategy": strategies}]})
+    assert (draft.plan and draft.plan.warnings) == (
+        "FedLoss trains on 90% of each client's data, FedAvg on 100%: "
+        "set evaluation.validation: 0.1 for all to compare them fairly.",
+    )
+    assert draft.errors == []
