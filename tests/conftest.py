@@ -117,6 +117,14 @@ def quick_passwords(settings: Settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(autouse=True)
+def forget_specs() -> None:
+    """Specs are remembered by the number of their run, and runs of another test had the same numbers."""
+    from experiments.results.selectors.runs import known_specs
+
+    known_specs.clear()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def data_sets_of_this_module() -> Iterator[None]:
     """What a module imports is not there for the next: a part of MNIST would make every plan with MNIST another."""

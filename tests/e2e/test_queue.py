@@ -63,7 +63,9 @@ def test_a_running_run_is_watched_and_cancelled(page: Page, running: Study) -> N
     page.goto("/queue?state=cancelled")
     expect(mine.locator(".chip")).to_have_text("cancelled")
     mine.get_by_role("button", name=f"Retry run {run.pk}").click()
-    expect(page.get_by_text("The run is queued again, from its last checkpoint.")).to_be_visible()
+    expect(
+        page.get_by_text("The run is queued again: from its last checkpoint, or anew where something changed.")
+    ).to_be_visible()
     eventually(lambda: run.attempts.count() == 2)
 
 
