@@ -172,8 +172,8 @@ def line_trace(curve: Curve, metric: MetricLabel) -> dict[str, Any]:
 
 
 def hover_text(point: CurvePoint, metric: MetricLabel) -> str:
-    spread = f" ± {metric.shown(point.band[1] / 2 - point.band[0] / 2)}" if point.band else ""
-    return f"{metric.shown(point.mean)}{spread} · n={point.n}"
+    spread = f" ± {metric.format_scaled(point.band[1] / 2 - point.band[0] / 2)}" if point.band else ""
+    return f"{metric.format_scaled(point.mean)}{spread} · n={point.n}"
 
 
 def band_trace(curve: Curve) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def curves_description(info: CurvesInfo) -> str:
     """The chart in words, for people who do not see it."""
     if not info.curves:
         return f"No {info.metric.text.lower()} has been measured yet."
-    ends = "; ".join(f"{each.label}: {info.metric.shown(each.points[-1].mean)}" for each in info.curves)
+    ends = "; ".join(f"{each.label}: {info.metric.format_scaled(each.points[-1].mean)}" for each in info.curves)
     return f"{info.metric.axis}, over rounds 0 to {info.last_round}, mean over seeds. Last values: {ends}."
 
 

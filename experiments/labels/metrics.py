@@ -27,9 +27,9 @@ class MetricLabel:
         return "points" if self.unit == "%" else self.unit
 
     def format(self, value: float | None) -> str:
-        return "–" if value is None else self.shown(value * self.scale)
+        return "–" if value is None else self.format_scaled(value * self.scale)
 
-    def shown(self, value: float) -> str:
+    def format_scaled(self, value: float) -> str:
         """Of a value that is in the shown unit already."""
         return f"{value:.{self.digits}f}" if abs(value) < HUGE else f"{value:.3g}"
 

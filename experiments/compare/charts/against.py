@@ -171,7 +171,8 @@ def against_description(info: AgainstInfo) -> str:
     lines = "; ".join(
         f"{line.label}: "
         + ", ".join(
-            f"{info.label.shown(point.mean)} at {value_text(point.x)}{lost_part(point)}" for point in line.points
+            f"{info.label.format_scaled(point.mean)} at {value_text(point.x)}{lost_part(point)}"
+            for point in line.points
         )
         for line in info.lines
     )

@@ -138,7 +138,7 @@ def cost_trace(colour: str, points: Sequence[CostPoint], info: ParetoInfo) -> di
 
 
 def cost_point_text(point: CostPoint, info: ParetoInfo) -> str:
-    value, unit = info.label.shown(point.value), f" {info.cost.unit}" if info.cost.unit else ""
+    value, unit = info.label.format_scaled(point.value), f" {info.cost.unit}" if info.cost.unit else ""
     front = " · Pareto front" if point.front else ""
     return f"{point.label}: {value} for {point.cost:,.4g}{unit} · {seeds_text(point)}{front}"
 

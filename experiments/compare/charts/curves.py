@@ -188,7 +188,7 @@ def compare_curves_description(info: CompareCurvesInfo) -> str:
 
 def last_value_text(panel: PanelCurves, curve: Curve, metric: MetricLabel) -> str:
     words = " · ".join(word for word in (curve.label, panel.row, panel.column) if word)
-    return f"{words}: {metric.shown(curve.points[-1].mean)} (n={curve.points[-1].n})"
+    return f"{words}: {metric.format_scaled(curve.points[-1].mean)} (n={curve.points[-1].n})"
 
 
 def compare_curves_notes(info: CompareCurvesInfo, *, drawn_cells: int, cells: int) -> str:

@@ -28,7 +28,7 @@ class HeatInfo:
     y: tuple[str, ...]
     panels: tuple[tuple[str, tuple[tuple[Sample | None, ...], ...]], ...]
 
-    def shown(self, sample: Sample | None) -> float | None:
+    def cell_value(self, sample: Sample | None) -> float | None:
         return None if sample is None or sample.mean is None else sample.mean * self.label.scale
 
     @property
@@ -65,7 +65,7 @@ def sort_labels(values: set[Any]) -> tuple[str, ...]:
 
 def heat_figure(info: HeatInfo, *, narrow: bool = False) -> dict[str, Any]:
     grid = panel_grid([("", words) for words, _ in info.panels], 1 if narrow else PANELS_ACROSS)
-    values = [value for sample in info.samples if (value := info.shown(sample)) is not None]
+    values = [value for sample in info.samples if (value := info.cell_value(sample)) is not None]
     traces = []
     for words, rows in info.panels:
         place = grid.place("", words)
@@ -83,7 +83,7 @@ def heat_trace(
         "type": "heatmap",
         "x": list(info.x),
         "y": list(info.y),
-        "z": [[info.shown(sample) for sample in row] for row in rows],
+        "z": [[info.cell_value(sample) for sample in row] for row in rows],
         "customdata": [[seeds_text(sample) if sample else "" for sample in row] for row in rows],
         "zmin": min(values, default=0),
         "zmax": max(values, default=1),
@@ -107,9 +107,10 @@ def heat_axis(axis: str) -> dict[str, Any]:
 
 def heat_description(info: HeatInfo) -> str:
     ranges = [
-        f"{words or info.label.text}: from {info.label.shown(min(values))} to {info.label.shown(max(values))}"
+        f"{words or info.label.text}: "
+        f"from {info.label.format_scaled(min(values))} to {info.label.format_scaled(max(values))}"
         for words, rows in info.panels
-        if (values := [value for row in rows for each in row if (value := info.shown(each)) is not None])
+        if (values := [value for row in rows for each in row if (value := info.cell_value(each)) is not None])
     ]
     axes = f"{axis_title(info.x_axis)} and {axis_title(info.y_axis)}"
     return f"{info.label.axis}, over {axes}. {'; '.join(ranges) or 'Nothing is finished yet'}."
