@@ -9,17 +9,28 @@ PROCESSES ?= 2
 PYTEST_FLAGS ?=
 FAULTS_FLAGS ?=
 
-.PHONY: up check test bench faults lint
+.PHONY: up check test bench faults lint ruff types contracts migrations
+
+# Tests start a hundred Python processes: the first one compiles for all, even where the shell forbids it.
+unexport PYTHONDONTWRITEBYTECODE
 
 up: $(INSTALLED)
 	@exec $(BIN)/python manage.py up
 
 # Two processes, each with servers of its own; the tests of a file stay together, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
-SLOW := tests/e2e tests/benchmarks/test_faults.py tests/experiments/presets/test_quick_scales.py
+# Left to `make test`: browsers, faults, presets, and what starts a whole platform or Ray for itself.
+SLOW := tests/e2e tests/benchmarks/test_faults.py tests/experiments/presets/test_quick_scales.py \
+  tests/workers/apps/test_process.py tests/workers/apps/test_hostile.py \
+  tests/workers/apps/test_examples_are_flower_apps.py::test_flowers_own_simulation_gives_what_the_reference_says \
+  tests/config/test_health_and_secrets.py tests/experiments/catalog/test_plugins_live.py \
+  tests/config/test_up.py::test_it_starts_serves_restarts_what_crashes_stops_and_comes_back_with_its_data \
+  tests/workers/engine/test_ray.py::test_it_is_stopped_and_goes_on_to_the_end_that_the_sequential_executor_reaches \
+  tests/workers/engine/test_ray.py::test_a_runtime_that_does_not_start_is_started_again_and_one_that_ends_later_fails_the_run
+WITHOUT_SLOW := $(foreach each,$(SLOW),$(if $(findstring ::,$(each)),--deselect,--ignore)=$(each))
 
 check: $(TESTABLE) lint
-	@$(PYTEST) $(SLOW:%=--ignore=%) $(PYTEST_FLAGS)
+	@$(PYTEST) --hypothesis-profile=check $(WITHOUT_SLOW) $(PYTEST_FLAGS)
 
 test: $(TESTABLE) lint
 	@$(PYTEST) $(PYTEST_FLAGS)
@@ -30,12 +41,22 @@ bench: $(INSTALLED)
 faults: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.faults $(FAULTS_FLAGS)
 
-# makemigrations looks only at the models here; the tests apply the migrations to a real PostgreSQL.
+# Two at a time, types first: they take the longest.
 lint: $(TESTABLE)
+	@$(MAKE) --no-print-directory -j $(PROCESSES) --output-sync=target types ruff contracts migrations
+
+types: $(TESTABLE)
+	@$(BIN)/mypy workers experiments platform/config
+
+ruff: $(TESTABLE)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy workers experiments platform/config
+
+contracts: $(TESTABLE)
 	@PYTHONPATH=.:platform $(BIN)/lint-imports
+
+# Only the models are looked at here; the tests apply the migrations to a real PostgreSQL.
+migrations: $(TESTABLE)
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
 $(BIN)/python:

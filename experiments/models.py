@@ -3,9 +3,9 @@
 from experiments.access.models import AuditEntry, Role, Scope, ShareLink, Token, User
 from experiments.compare.models import SavedView
 from experiments.datasets.models import DatasetJob, JobKind, JobState
-from experiments.queue.models import Worker, WorkerSample
+from experiments.queue.models import Device, Worker, WorkerSample
 from experiments.results.models import Attempt, Metric, Outcome, Round, Run, RunState
-from experiments.studies.models import Device, LaunchKey, Membership, Study
+from experiments.studies.models import LaunchKey, Membership, Study
 
 __all__ = [
     "Attempt",

@@ -8,6 +8,7 @@ from experiments.catalog import views as catalog
 from experiments.client_data import views as client_data
 from experiments.compare.views import displays, downloads, page, shared
 from experiments.datasets import views as datasets
+from experiments.flower_apps import views as flower_apps
 from experiments.presets import views as presets
 from experiments.queue.views import queue, workers
 from experiments.results.views import charts, files, run
@@ -38,7 +39,7 @@ urlpatterns = [
     path("runs/<int:pk>/costs/figure", charts.run_costs_figure, name="run-costs-figure"),
     path("runs/<int:pk>/confusion/figure", charts.run_confusion_figure, name="run-confusion-figure"),
     path("runs/<int:pk>/log", files.run_log_part, name="run-log"),
-    path("runs/<int:pk>/files/<str:name>", files.run_file, name="run-file"),
+    path("runs/<int:pk>/files/<path:name>", files.run_file, name="run-file"),
     path("runs/<int:pk>/portrait", client_data.run_client_data, name="run-portrait"),
     path("runs/<int:pk>/<slug:action>", actions.run_action, name="run-action"),
     path("queue", queue.queue_page, name="queue"),
@@ -60,6 +61,10 @@ urlpatterns = [
     path("data-sets/npz/upload", datasets.dataset_upload, name="dataset-upload"),
     path("data-sets/<slug:name>/look", datasets.dataset_overview_part, name="dataset-look"),
     path("data-sets/<slug:name>/<slug:action>", datasets.dataset_action, name="dataset-action"),
+    path("apps", flower_apps.apps_page, name="apps"),
+    path("apps/upload", flower_apps.upload, name="app-upload"),
+    path("apps/<str:name>/state", flower_apps.app_state, name="app-state"),
+    path("apps/<str:name>/<slug:action>", flower_apps.app_action, name="app-action"),
     path("portraits/<slug:key>.png", client_data.sample_pictures_file, name="portrait-pictures"),
     path("workers", workers.workers_page, name="workers"),
     path("workers/<int:pk>/<slug:action>", workers.worker_action, name="worker-action"),

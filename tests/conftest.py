@@ -27,6 +27,7 @@ from config.services.redis import Redis
 from config.services.server import port_of, reserve_port
 from django.db import connections
 from django.test.utils import setup_databases
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker, Settings
 
 from tests.live import LivePlatform
@@ -35,8 +36,10 @@ HOME = Home(Path(tempfile.mkdtemp(prefix="tributary-test-")))
 POSTGRES_PORT, REDIS_PORT = reserve_port(), reserve_port()
 POSTGRES = Postgres(home=HOME, throwaway=True, port=port_of(POSTGRES_PORT))
 REDIS = Redis(home=HOME, port=port_of(REDIS_PORT))
-LONG = ("test_faults.py", "test_ray.py", "test_state_machine.py", "test_quick_scales.py")
+LONG = ("test_faults.py", "test_ray.py", "test_state_machine.py", "test_quick_scales.py", "test_sharing.py")
 """With two processes, what takes a minute must not come last."""
+# `make check` draws fewer examples; `make test` has Hypothesis' own number.
+hypothesis_settings.register_profile("check", max_examples=40)
 UNPACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "unpack"
 
 # Before Django reads its settings. The servers start later, and only if a test asks for them.

@@ -36,10 +36,24 @@ def test_the_top_level_is_as_designed():
     assert [file for file in FILES if not (ROOT / file).is_file()] == []
 
 
-def test_ci_runs_the_readmes_test_command_and_nothing_else():
+def test_ci_runs_the_readmes_test_command_and_tries_what_failed_once_more():
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert [line for line in lines if line and not line.startswith("#!")] == ["set -eu", "make test"]
+    commands = [line.strip() for line in lines if line and not line.startswith("#")]
+    assert commands[:2] == ["set -eu", "make test || {"]
+    assert [line for line in commands[2:] if "pytest" in line] == [
+        ".venv/bin/python -m pytest -q --last-failed --last-failed-no-failures none"
+    ]
     assert "make test" in (ROOT / "README.md").read_text()
+
+
+def test_what_the_makefile_leaves_to_make_test_exists():
+    slow = re.search(r"^SLOW := ((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    places = slow[1].replace("\\\n", " ").split()
+    assert "tests/e2e" in places
+    for place in places:
+        path, _, test = place.partition("::")
+        assert (ROOT / path).exists(), place
+        assert not test or f"\ndef {test}(" in (ROOT / path).read_text(), place
 
 
 def test_every_requirement_is_pinned():

@@ -11,3 +11,6 @@ run from before is then taken for one from after, reused or continued.
 """
 
 ENGINE_VERSION = 2
+
+APP_ENGINE_VERSION = 1
+"""The same for runs of Flower apps: raise it when an app that stays as it is gives another curve."""

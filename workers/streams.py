@@ -11,7 +11,18 @@ from typing import Literal, get_args
 import numpy as np
 
 Purpose = Literal[
-    "partition", "noise", "hybrid", "split", "init", "sampling", "batches", "dropout", "faults", "strategy", "data"
+    "partition",
+    "noise",
+    "hybrid",
+    "split",
+    "init",
+    "sampling",
+    "batches",
+    "dropout",
+    "faults",
+    "strategy",
+    "data",
+    "app",
 ]
 PURPOSES: dict[str, int] = {name: number for number, name in enumerate(get_args(Purpose))}
 MOST_PURPOSES = 64  # fixed, so that a new purpose leaves every existing stream as it was

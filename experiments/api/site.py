@@ -29,6 +29,7 @@ OPERATION_PREFIX = {
     "client_data": "data",
     "compare": "comparisons",
     "datasets": "data",
+    "flower_apps": "apps",
     "queue": "lab",
     "results": "runs",
 }

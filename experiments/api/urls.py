@@ -13,6 +13,7 @@ from experiments.client_data import api as client_data
 from experiments.compare import api as compare
 from experiments.datasets import api as datasets
 from experiments.export import api as export
+from experiments.flower_apps import api as flower_apps
 from experiments.operations.health import health
 from experiments.presets import api as presets
 from experiments.queue import api as queue
@@ -31,7 +32,7 @@ api = LabAPI(
 api.add_router("/studies", studies.router)
 api.add_router("/runs", results.router)
 api.add_router("/presets", presets.router)
-for feature in (catalog, queue, live, datasets, client_data, export, compare, access):
+for feature in (catalog, queue, live, datasets, flower_apps, client_data, export, compare, access):
     api.add_router("", feature.router)
 add_error_handlers(api)
 

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.labels.axes import MAIN_AXES, Axes, Sources, drop_redundant_axes, flat_axis_values, follows_from
+from experiments.labels.axes import (
+    MAIN_AXES,
+    NOT_THERE,
+    Axes,
+    Sources,
+    drop_redundant_axes,
+    flat_axis_values,
+    follows_from,
+    method_name,
+)
 from workers.spec import flatten
 
 HUES = 8
@@ -43,7 +52,7 @@ def line_styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None 
 def flat_line_styles(flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, LineStyle]:
     """The same for specs that are flat already."""
     first, *others = drop_redundant_axes(flat_axis_values(flat, sources)).items() or [
-        ("strategy", {cell: strategy_name(row) for cell, row in flat.items()})
+        ("strategy", {cell: method_name(row) for cell, row in flat.items()})
     ]
     colour = first[1]
     rest = {cell: tuple(words[cell] for _, words in others) for cell in flat}
@@ -51,7 +60,7 @@ def flat_line_styles(flat: Mapping[str, Mapping[str, Any]], sources: Sources | N
     dashes, turns = first_positions(rest.values()), {value: place // HUES for place, value in enumerate(hues)}
     return {
         cell: LineStyle(
-            " · ".join([colour[cell], *rest[cell]]),
+            joined_words([colour[cell], *rest[cell]]),
             hues[colour[cell]] % HUES,
             dash_at(dashes[rest[cell]] + turns[colour[cell]]),
         )
@@ -59,18 +68,12 @@ def flat_line_styles(flat: Mapping[str, Mapping[str, Any]], sources: Sources | N
     }
 
 
-def strategy_name(spec: Mapping[str, Any]) -> str:
-    """The strategy of a spec, be it flat or not."""
-    strategy = spec["strategy"]
-    return str(strategy["name"] if isinstance(strategy, Mapping) else strategy)
-
-
 def strategy_hues(flat: Mapping[str, Mapping[str, Any]], values: Mapping[str, str]) -> dict[str, int]:
     """Each strategy at its own hue; further values of one, and names whose hue is taken, at the next free one."""
     hues: dict[str, int] = {}
-    first = {strategy_name(row): cell for cell, row in reversed(list(flat.items()))}
-    for cell in sorted(flat, key=lambda cell: first[strategy_name(flat[cell])] != cell):
-        hue = preferred_hue(strategy_name(flat[cell]))
+    first = {method_name(row): cell for cell, row in reversed(list(flat.items()))}
+    for cell in sorted(flat, key=lambda cell: first[method_name(flat[cell])] != cell):
+        hue = preferred_hue(method_name(flat[cell]))
         free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in hues.values()]
         hues.setdefault(values[cell], free[0] if free else hue)
     return hues
@@ -147,7 +150,7 @@ def cell_styles(specs: Mapping[str, Mapping[str, Any]], axes: Axes, style_axes: 
             LineStyle(line_label(cell, spec, lines, colour), hues[cell], dash_at(dashes[cell] + turns[cell])),
             axis_word(axes, style_axes.row, cell),
             axis_word(axes, style_axes.column, cell),
-            axis_word(lines, colour, cell) or strategy_name(spec),
+            axis_word(lines, colour, cell) or method_name(spec),
         )
         for cell, spec in specs.items()
     }
@@ -167,7 +170,8 @@ def add_panels(axes: Axes, style_axes: StyleAxes, lines: int) -> StyleAxes:
     colour = style_axes.colour or next(iter(axes), "")
     sizes = {axis: len(set(words.values())) for axis, words in axes.items()}
     used = {colour, style_axes.dash, style_axes.row, style_axes.column}
-    free = sorted((size, axis) for axis, size in sizes.items() if axis not in used and size <= FEW_VALUES)
+    everywhere = {axis for axis, words in axes.items() if NOT_THERE not in words.values()}
+    free = sorted((size, axis) for axis, size in sizes.items() if axis in everywhere - used and size <= FEW_VALUES)
     if style_axes.column or style_axes.row or lines <= MOST_LINES_IN_PANEL:
         return style_axes
     column, *others = [axis for _, axis in reversed(free)] or [""]
@@ -184,7 +188,7 @@ def cell_hues(
     specs: Mapping[str, Mapping[str, Any]], lines: Axes, colour: str
 ) -> tuple[dict[str, int], dict[str, int]]:
     """The hue of each cell, and how often the hues had been used up before it: the next dash tells those apart."""
-    words = lines.get(colour) or {cell: strategy_name(spec) for cell, spec in specs.items()}
+    words = lines.get(colour) or {cell: method_name(spec) for cell, spec in specs.items()}
     fixed = colour in ("", "strategy")
     hues = strategy_hues(specs, words) if fixed else first_positions(words[cell] for cell in specs)
     turns = {value: place // HUES for place, value in enumerate(hues)}
@@ -201,7 +205,12 @@ def dash_positions(specs: Mapping[str, Any], lines: Axes, colour: str, chosen: s
 
 def line_label(cell: str, spec: Mapping[str, Any], lines: Axes, colour: str) -> str:
     ordered = sorted(lines, key=lambda axis: axis != colour)
-    return " · ".join(lines[axis][cell] for axis in ordered) or strategy_name(spec)
+    return joined_words(lines[axis][cell] for axis in ordered) or method_name(spec)
+
+
+def joined_words(words: Iterable[str]) -> str:
+    """Without those of fields that the cell does not have."""
+    return " · ".join(word for word in words if word != NOT_THERE)
 
 
 def axis_word(axes: Axes, axis: str, cell: str) -> str:

@@ -15,13 +15,15 @@ from workers.client_data.assignment import federation_fields, federation_spec
 from workers.client_data.distribution import ClientDistribution
 from workers.client_data.overviews import DatasetOverview, make_overview, overview_key, read_overview
 from workers.errors import TributaryError
-from workers.spec import RunSpec
+from workers.spec import RunSpec, is_app
 
 PATIENCE_SECONDS = 60
 OTHER_DATA = (
     "The data set, or the code that parts it, is not the one this run was launched with: what its clients held cannot "
     "be drawn any more."
 )
+
+APP_DATA = "This run is one of a Flower app, which brings its own data: what its clients hold is not known here."
 
 
 class ClientDataError(TributaryError):
@@ -30,9 +32,16 @@ class ClientDataError(TributaryError):
 
 def run_distribution(spec: Mapping[str, Any], sources: Mapping[str, Any]) -> ClientDistribution:
     """Of a run with that spec, computed from those sources (`Run.launch_sources`)."""
+    return client_distribution(run_federation(spec, sources))
+
+
+def run_federation(spec: Mapping[str, Any], sources: Mapping[str, Any]) -> RunSpec:
+    """What decides who holds what, or a `TributaryError` that says why it cannot be drawn."""
+    if is_app(spec):
+        raise ClientDataError(APP_DATA)
     federation = federation_spec(spec)
     require_same_data(federation, sources)
-    return client_distribution(federation)
+    return federation
 
 
 def require_same_data(spec: RunSpec, sources: Mapping[str, Any]) -> None:

@@ -19,13 +19,13 @@ from experiments.client_data.charts import (
     client_distribution_notes,
     client_name,
 )
-from experiments.client_data.selectors import client_distribution, require_same_data
+from experiments.client_data.selectors import client_distribution, run_federation
 from experiments.core.errors import ConflictError
 from experiments.datasets.selectors import missing_data_text
 from experiments.labels.axes import COMPONENT_KINDS, axis_title, axis_values
 from experiments.models import Run, Study
 from workers.catalog import load_catalog
-from workers.client_data.assignment import distinct_federations, federation_fields, federation_spec
+from workers.client_data.assignment import distinct_federations, federation_fields
 from workers.client_data.distribution import ClientDistribution
 from workers.client_data.store import distribution_key, read_pictures
 from workers.errors import TributaryError
@@ -54,9 +54,7 @@ def study_client_data(request: HttpRequest, pk: int) -> JsonResponse:
 def run_client_data(request: HttpRequest, pk: int) -> JsonResponse:
     run = get_object_or_404(Run, pk=pk)
     try:
-        spec = federation_spec(run.spec)
-        require_same_data(spec, run.launch_sources)
-        return client_data_response([spec], None)
+        return client_data_response([run_federation(run.spec, run.launch_sources)], None)
     except TributaryError as error:
         return JsonResponse({"problem": str(error), "options": []})
 

@@ -13,7 +13,6 @@ from experiments.access.services.share_links import link_create, link_revoke
 from experiments.api.paging import Paging, find_sorting, integer_key, read_page
 from experiments.api.schemas import Id, Page, error_responses
 from experiments.compare.chart_builders import CHART_BUILDERS
-from experiments.compare.choices import choices_of
 from experiments.compare.schemas import (
     CompareFilter,
     ComparisonAnswer,
@@ -23,7 +22,7 @@ from experiments.compare.schemas import (
     ViewAnswer,
     ViewWish,
 )
-from experiments.compare.selection import selection_of
+from experiments.compare.selection import requested_selection
 from experiments.compare.selectors.saved_views import links_for, views_for
 from experiments.compare.services import view_delete, view_save
 from experiments.core.json_values import json_safe
@@ -43,8 +42,7 @@ def compare(request: HttpRequest, chart: str, filters: Query[CompareFilter]) -> 
     """
     if chart not in CHART_BUILDERS:
         raise Http404
-    choices = choices_of(request.GET)
-    result = CHART_BUILDERS[chart](selection_of(choices), choices)
+    result = CHART_BUILDERS[chart](*requested_selection(request.GET))
     return {
         "title": result.title,
         "description": result.description,

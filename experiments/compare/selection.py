@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from django.http import QueryDict
+
 from experiments.charts.styles import CellStyle, add_panels, cell_styles
-from experiments.compare.choices import Choices
+from experiments.compare.choices import Choices, choices_of
 from experiments.compare.selectors.cells import SelectedCell, SelectedRun, selected_cells, selected_studies
 from experiments.labels.axes import (
     COMPONENT_KINDS,
@@ -18,9 +20,15 @@ from experiments.labels.axes import (
     axis_values,
     drop_redundant_axes,
     flat_axis_values,
+    method_name,
 )
+from experiments.labels.metrics import sort_metric_names
 from experiments.models import RunState, Study
+from experiments.statistics.curves import metric_names
+from workers.spec import is_app
 from workers.spec.paths import varying_flat_paths
+
+MOST_SAMPLED_RUNS = 12
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,12 @@ class Selection:
     def ticked_values(self) -> list[str]:
         """The values that were ticked, of those that there are."""
         return [value.word for facet in self.facets for value in facet.values if value.chosen]
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """Those of one run of each strategy or app, which may have its own."""
+        runs = {method_name(cell.spec): cell.runs[0].pk for cell in reversed(self.cells)}
+        return sort_metric_names(metric_names(runs=list(runs.values())[:MOST_SAMPLED_RUNS]))
 
     @cached_property
     def flat(self) -> dict[str, dict[str, Any]]:
@@ -117,6 +131,16 @@ def spec_without(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, An
         if key not in fields:
             remaining[key] = spec_without(value, inner) if isinstance(value, Mapping) and inner else value
     return remaining
+
+
+def requested_selection(query: QueryDict) -> tuple[Selection, Choices]:
+    """Where the address names no metric, accuracy is meant; of apps that measure none, what they measure first."""
+    choices = choices_of(query)
+    selection = selection_of(choices)
+    if not query.get("metric") and any(is_app(cell.spec) for cell in selection.cells):
+        names = selection.metrics
+        choices = replace(choices, metric=next(iter(names), choices.metric))
+    return selection, choices
 
 
 def selection_of(choices: Choices) -> Selection:

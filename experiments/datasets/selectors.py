@@ -17,7 +17,7 @@ from workers.client_data.overviews import DatasetOverview, overview_key
 from workers.datasets import _cache
 from workers.datasets._imported import ImportedDataset
 from workers.errors import Problem
-from workers.spec import Grid
+from workers.spec import Grid, RunSpec
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def dataset_overviews(rows: Iterable[DatasetRow]) -> dict[str, DatasetOverview |
 def missing_data_problems(blocks: Sequence[Mapping[str, Any]], grid: Grid) -> Iterator[Problem]:
     """One problem for each block and data set that is not here; specs stay valid anywhere, launches do not."""
     datasets = load_catalog().datasets
-    grid_datasets = {run.spec.dataset for run in grid.runs}
+    grid_datasets = {run.spec.dataset for run in grid.runs if isinstance(run.spec, RunSpec)}
     missing = {params.name for params in grid_datasets if datasets[params.name].available(params)}
     for index, block in enumerate(blocks):
         for name in sorted(missing & set(dataset_names(block.get("dataset")))):

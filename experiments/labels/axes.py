@@ -8,7 +8,7 @@ from typing import Any
 
 from workers.catalog import load_catalog
 from workers.catalog.component import Kind
-from workers.spec import flatten
+from workers.spec import flatten, is_app
 from workers.spec.grid import count_variants
 from workers.spec.paths import varying_flat_paths
 
@@ -19,8 +19,12 @@ COMPONENT_KINDS: dict[str, Kind] = {
     "strategy": "strategy",
     "local.optimizer": "optimizer",
 }
-MAIN_AXES = ("strategy", "dataset", "model", "partition", "feature_noise")
+MAIN_AXES = ("strategy", "app", "dataset", "model", "partition", "feature_noise")
 """What people name a cell by, even where it follows from something else."""
+MAIN_PARTS = ("app", "strategy", "model", "dataset", "partition")
+"""What a run is made of, in the order in which people say it; one of an app has nothing but the app."""
+APP_AXIS = "app."
+"""Each key of an app's config is an axis of its own."""
 Axes = Mapping[str, Mapping[str, str]]
 """Each axis that varies, with its value in words for every cell."""
 Sources = Mapping[str, str]
@@ -28,6 +32,10 @@ Sources = Mapping[str, str]
 SOURCE_AXIS = "study"
 SHORT_TITLES = {"local.optimizer": "optimizer", "local.epochs": "epochs", "local.batch_size": "batch size"}
 PLURALS = {"strategy": "strategies"}
+SHARED_FIELDS = ("seed", "engine")
+"""Those that runs of an app have, too."""
+NOT_THERE = "–"
+"""In the place of a field that a cell of another kind has: a run of an app has no partition."""
 
 
 def axis_of(path: str) -> str:
@@ -36,7 +44,21 @@ def axis_of(path: str) -> str:
 
 
 def axis_title(axis: str) -> str:
+    """Keys of an app's config as the app spells them."""
+    if axis.startswith(APP_AXIS):
+        return axis.removeprefix(APP_AXIS)
     return SHORT_TITLES.get(axis, axis.replace(".", " ").replace("_", " "))
+
+
+def method_name(spec: Mapping[str, Any]) -> str:
+    """Of a spec, be it flat or not: its strategy, or the app that brings its own."""
+    method = spec["strategy"] if "strategy" in spec else spec["app"]
+    return str(method["name"] if isinstance(method, Mapping) else method)
+
+
+def main_parts(flat: Mapping[str, Any]) -> dict[str, str]:
+    """What a run is made of, by its parts' names."""
+    return {part: str(flat[part]) for part in MAIN_PARTS if part in flat}
 
 
 def axis_values(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, dict[str, str]]:
@@ -59,16 +81,24 @@ def flat_axis_values(
     within = {
         axis: words for axis, words in labels_by_axis.items() if axis == "strategy" or not follows_from(words, sources)
     }
-    return within if len(within) == len(labels_by_axis) else {**within, SOURCE_AXIS: dict(sources)}
+    # Two versions of an app, or of a plugin, may have one spec.
+    told_apart = len({tuple(words[cell] for words in within.values()) for cell in flat}) == len(flat)
+    if told_apart and len(within) == len(labels_by_axis):
+        return within
+    return {**within, SOURCE_AXIS: dict(sources)}
 
 
 def drop_redundant_axes(axes: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Without plain fields that the data set decides: "batch 64 for SVHN, 128 for CIFAR-10" is told by the data set."""
-    data = axes.get("dataset")
+    """Without plain fields that the data set decides: "batch 64 for SVHN, 128 for CIFAR-10" is told by the data set.
+
+    Likewise without fields that follow from the app: each app has its own. Beside strategies it stands among them.
+    """
+    deciding = {axis: axes[axis] for axis in ("dataset", "app") if axis in axes}
+    named = {*COMPONENT_KINDS, "dataset" if "strategy" in axes else "app"}
     return {
         axis: words
         for axis, words in axes.items()
-        if data is None or axis in COMPONENT_KINDS or not follows_from(words, data)
+        if axis in named or not any(follows_from(words, each) for each in deciding.values())
     }
 
 
@@ -79,7 +109,23 @@ def follows_from(words: Mapping[str, str], sources: Sources) -> bool:
 
 def axis_labels(axis: str, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     if axis not in COMPONENT_KINDS:
-        return {cell: f"{axis_title(axis)} {value_text(row.get(axis))}" for cell, row in flat.items()}
+        return {cell: field_words(axis, row) for cell, row in flat.items()}
+    with_component = {cell: row for cell, row in flat.items() if axis in row}
+    others = {cell: method_name(row) if axis == "strategy" else NOT_THERE for cell, row in flat.items()}
+    return {**others, **component_labels(axis, with_component)}
+
+
+def field_words(axis: str, row: Mapping[str, Any]) -> str:
+    """A run of an app has nothing but the app's fields, and of those only its own app's."""
+    if axis == "app":
+        return str(row.get(axis, NOT_THERE))
+    other_kind = is_app(row) != axis.startswith(APP_AXIS) and axis not in SHARED_FIELDS
+    if other_kind or (axis.startswith(APP_AXIS) and axis not in row):
+        return NOT_THERE
+    return f"{axis_title(axis)} {value_text(row.get(axis))}"
+
+
+def component_labels(axis: str, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     rows_by_name: dict[str, list[Mapping[str, Any]]] = {}
     for row in flat.values():
         rows_by_name.setdefault(str(row[axis]), []).append(row)
@@ -101,10 +147,17 @@ def distinguishing_parameters(axis: str, name: str, rows: Sequence[Mapping[str, 
 
 
 def component_text(axis: str, row: Mapping[str, Any], paths: Sequence[str]) -> str:
-    parameters = [
-        f"{path.removeprefix(f'{axis}.').replace('_', ' ')} {value_text(row[path])}" for path in paths if path in row
-    ]
+    parameters = [parameter_text(path.removeprefix(f"{axis}."), row[path]) for path in paths if path in row]
     return " · ".join([str(row[axis]), *parameters])
+
+
+def parameter_text(name: str, value: Any) -> str:
+    """A class goes by its own name, an argument of its constructor by the argument's."""
+    *_, last = name.split(".")
+    if last == "class":
+        return str(value).rpartition(".")[2]
+    title = last if name.startswith("arguments.") else name
+    return f"{title.replace('_', ' ')} {value_text(value)}"
 
 
 def value_text(value: Any) -> str:
@@ -112,6 +165,8 @@ def value_text(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {value_text(each)}" for key, each in value.items()) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -122,7 +177,15 @@ def axes_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     sizes = {axis: size for axis, size in axis_sizes(blocks[0]).items() if size > 1}
     ordered = sorted(sizes, key=lambda axis: axis != "strategy")
     axes = " × ".join(f"{sizes[axis]} {axis_plural(axis)}" for axis in ordered) or "1 cell"
-    return f"{axes} · {seeds_text(blocks)}"
+    return " · ".join([*app_names(blocks), axes, seeds_text(blocks)])
+
+
+def app_names(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The apps that blocks are about, each once; whatever else stands there is no name."""
+    apps = [block.get("app") for block in blocks]
+    names = [app.get("name") for app in apps if isinstance(app, Mapping)]
+    flat = [each for name in names for each in (name if isinstance(name, list) else [name])]
+    return list(dict.fromkeys(name for name in flat if isinstance(name, str)))
 
 
 def axis_sizes(block: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
@@ -130,9 +193,9 @@ def axis_sizes(block: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
     for key, value in block.items():
         path = f"{prefix}{key}"
         if isinstance(value, Mapping) and path not in COMPONENT_KINDS:
-            sizes |= axis_sizes(value, f"{path}.")
+            sizes |= axis_sizes(value, APP_AXIS if path == "app.config" else f"{path}.")
         elif path not in ("seed", "seeds"):
-            sizes[path] = count_variants(value)
+            sizes["app" if path == "app.name" else path] = count_variants(value)
     return sizes
 
 

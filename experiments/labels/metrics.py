@@ -84,6 +84,14 @@ def metric_label(name: str) -> MetricLabel:
 
 
 def sort_metric_names(names: list[str]) -> list[str]:
-    """Known metrics first, in the order people look at them; the others by name."""
+    """Known metrics first, in the order people look at them; the others by name.
+
+    Where nothing known but costs was measured, as by an app that counts something, what it measured comes before those.
+    """
     order = {name: place for place, name in enumerate(KNOWN_METRICS)}
-    return sorted(names, key=lambda name: (order.get(name, len(order)), name))
+    others = len(order) if any(name in order and not is_cost(name) for name in names) else -1
+    return sorted(names, key=lambda name: (order.get(name, others), name))
+
+
+def is_cost(name: str) -> bool:
+    return name.startswith(("bytes_", "seconds")) or name in ("local_steps", "samples_seen")

@@ -14,10 +14,11 @@ from pydantic import BaseModel
 from experiments.labels.axes import COMPONENT_KINDS, value_text
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
-from workers.spec import RunSpec, flatten, parse_run
+from workers.spec import RunSpec, flatten, is_app, parse_run
 from workers.spec.yaml import SpecLoader
 
 Spec = Mapping[str, Any]
+VERSION_LETTERS = 12
 FAULT_TITLES = {"client_dropout": "Dropout", "stragglers": "Stragglers"}
 
 
@@ -28,7 +29,25 @@ class Fact:
     note: str = ""
 
 
-def spec_words(spec: Spec) -> list[Fact]:
+def spec_words(spec: Spec, sources: Spec | None = None) -> list[Fact]:
+    """`sources` is what the run was launched with (`Run.launch_sources`): the version of its app."""
+    return app_words(spec, sources or {}) if is_app(spec) else engine_words(spec)
+
+
+def app_words(spec: Spec, sources: Spec) -> list[Fact]:
+    """The app, its config as the app spells it, and what is measured under another name."""
+    app = spec["app"]
+    version = str(sources.get("versions", {}).get("app", ""))[:VERSION_LETTERS]
+    config = [Fact(key, value_text(value)) for key, value in sorted(app["config"].items())]
+    metrics = [
+        Fact(f"Metric {name}", str(rule["source"]), "in percent" if rule["unit"] == "percent" else "")
+        for name, rule in app.get("metrics", {}).items()
+    ]
+    name = Fact("App", str(app["name"]), f"version {version}" if version else "")
+    return [name, Fact("Clients", f"{app['clients']:,}"), *config, *metrics, Fact("Seed", str(spec["seed"]))]
+
+
+def engine_words(spec: Spec) -> list[Fact]:
     return [
         component_fact(spec, "strategy", "Strategy"),
         component_fact(spec, "model", "Model", note=model_note(spec)),
@@ -164,7 +183,7 @@ def field_names(model: type[BaseModel]) -> Iterator[str]:
 
 @cache
 def field_positions() -> dict[str, int]:
-    names = dict.fromkeys(["name", "description", "tags", "blocks", *field_names(RunSpec)])
+    names = dict.fromkeys(["name", "description", "tags", "blocks", "app", "config", *field_names(RunSpec)])
     return {name: place for place, name in enumerate(names)}
 
 

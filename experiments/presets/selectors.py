@@ -17,7 +17,7 @@ from experiments.presets.readings import BYTES, DETECTORS, Curves, CurvesBySeed
 from experiments.statistics.over_seeds import with_missing_seeds
 from workers.catalog import load_catalog
 from workers.errors import SpecError
-from workers.spec import expand
+from workers.spec import expand, is_app
 from workers.spec.grid import count_runs
 
 CURVES = """
@@ -117,16 +117,15 @@ def absent_datasets(names: Sequence[str]) -> list[str]:
 
 def block_datasets(blocks: Sequence[Block]) -> list[str]:
     """The names of all data sets, each once, in the order written."""
-    return list(dict.fromkeys(name for block in blocks for name in dataset_names(block["dataset"])))
+    return list(dict.fromkeys(name for block in blocks for name in dataset_names(block.get("dataset"))))
 
 
 def launchable_part(preset: Preset, scale: ScaleName) -> LaunchablePart:
     """Without the data sets that are not here, and without blocks that what is here of their data cannot fill."""
     blocks = preset.scales[scale].blocks
     absent = absent_datasets(block_datasets(blocks))
-    filtered_blocks = [(block, without_datasets(block["dataset"], absent)) for block in blocks]
     here, left_out = [], [missing_data_text(name) for name in absent]
-    for block in [{**block, "dataset": dataset} for block, dataset in filtered_blocks if dataset]:
+    for block in filter(None, (block_without_datasets(block, absent) for block in blocks)):
         if reasons := block_problems(block):
             left_out += reasons
         else:
@@ -149,6 +148,14 @@ def count_published_runs(preset: Preset, scale: ScaleName) -> int:
         return len(expand(blocks).runs)
     except SpecError:
         return sum(count_runs(block) for block in blocks)
+
+
+def block_without_datasets(block: Block, absent: Sequence[str]) -> dict[str, Any] | None:
+    """None where nothing is left of its data; a block of an app brings its own."""
+    if is_app(block):
+        return dict(block)
+    dataset = without_datasets(block["dataset"], absent)
+    return {**block, "dataset": dataset} if dataset else None
 
 
 def without_datasets(value: Any, absent: Sequence[str]) -> Any:

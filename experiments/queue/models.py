@@ -5,6 +5,13 @@ from __future__ import annotations
 from django.db import models
 
 
+class Device(models.TextChoices):
+    """What a study may require of the workers that compute it: a GPU, or nothing (any worker has a CPU)."""
+
+    CPU = "cpu", "CPU"
+    GPU = "gpu", "GPU"
+
+
 class Worker(models.Model):
     """One slot that runs one run at a time: a Celery process with its CPU threads or its GPU."""
 
@@ -17,9 +24,15 @@ class Worker(models.Model):
     rounds_per_second = models.FloatField(default=0)
     draining = models.BooleanField(default=False)
     facts = models.JSONField(default=dict)
+    """What it is made of; `trouble` is why it takes no runs although nobody asked it to leave."""
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def device_type(self) -> str:
+        """`cuda` of `cuda:1`."""
+        return str(self.device).partition(":")[0]
 
 
 class WorkerSample(models.Model):

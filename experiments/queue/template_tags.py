@@ -1,13 +1,16 @@
-"""Speeds in words, and what a worker used over the last hour as a small picture."""
+"""Runs and speeds in words, and what a worker used over the last hour as a small picture."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+
+from experiments.labels.axes import method_name
 
 register = template.Library()
 
@@ -19,6 +22,12 @@ def pace(speed: float) -> str:
     """Rounds per second, or per minute where a round takes longer: "12 rounds/s", "1.4 rounds/min"."""
     unit, value = ("s", speed) if speed >= 1 else ("min", speed * 60)
     return f"{value:.0f} rounds/{unit}" if value >= 10 else f"{value:.1f} rounds/{unit}"
+
+
+@register.filter
+def method_words(spec: Mapping[str, Any]) -> str:
+    """What a run tries: "fedprox · label-dirichlet", or its app."""
+    return " · ".join([method_name(spec), *([spec["partition"]["name"]] if "partition" in spec else [])])
 
 
 @register.simple_tag

@@ -82,10 +82,12 @@ def spec_fields_parameter() -> dict[str, Any]:
         "explode": True,
         "required": False,
         "description": "Any field of the spec by its path: `strategy=fedprox&strategy.mu=0.1&partition.alpha=0.5`. The "
-        "same name again means any of the values, another name means both.",
+        "same name again means any of the values, another name means both. Every key of an app's config is a field, "
+        "too: `app=my-app&app.learning-rate=0.1`.",
         "schema": {
             "type": "object",
             "properties": fields,
+            "patternProperties": {r"^app\.": {"type": "string"}},
             "additionalProperties": False,
             "examples": [{"strategy": "fedprox", "strategy.mu": "0.1"}],
         },

@@ -9,7 +9,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 
-from experiments.queue.models import Worker
+from experiments.queue.models import Device, Worker
 
 LAUNCHED_WITH = "launched_with"
 
@@ -23,7 +23,7 @@ class RunState(models.TextChoices):
 
 
 class Outcome(models.TextChoices):
-    """How an attempt ended. Only `crashed` and `lost` count towards the limit of automatic attempts."""
+    """How an attempt ended. `crashed`, `lost` and `accelerator` count towards the limit of automatic attempts."""
 
     DONE = "done"
     FAILED = "failed"
@@ -31,14 +31,17 @@ class Outcome(models.TextChoices):
     RELEASED = "released", "released: its worker was asked to leave"
     CRASHED = "crashed", "crashed: its process died"
     LOST = "lost", "lost: its worker fell silent"
+    ACCELERATOR = "accelerator", "accelerator: its GPU failed"
 
 
 class Run(models.Model):
     """One resolved spec with one seed. `hash` is its identity; a done run is never changed.
 
-    A `shared` run is the only live one with its hash: every study that asks for the same holds it. A launch without
-    reuse makes runs of its own that are not shared. `findings` is what it found beyond its curves: the confusion matrix
-    of its last evaluation (a row for each true class), and whatever its strategy has to tell.
+    A `shared` run is the only live one with its hash for what it `requires`: every study that asks for the same holds
+    it. A launch without reuse makes runs of its own that are not shared. `device_type` (cpu, cuda, mps) is that of the
+    worker which started it, kept for every later attempt; empty before the first one. `findings` is what it found
+    beyond its curves: the confusion matrix of its last evaluation (a row for each true class), and whatever its
+    strategy has to tell.
     """
 
     hash = models.CharField(max_length=64)
@@ -50,6 +53,8 @@ class Run(models.Model):
     rounds_done = models.IntegerField(default=0)
     rounds_total = models.IntegerField()
     engine = models.CharField(max_length=16, blank=True)
+    requires = models.CharField(max_length=8, choices=Device.choices, default=Device.CPU)
+    device_type = models.CharField(max_length=16, blank=True)
     provenance = models.JSONField(default=dict)
     findings = models.JSONField(default=dict)
     artifact = models.TextField(blank=True)
@@ -72,7 +77,7 @@ class Run(models.Model):
                 name="run_lease_exactly_while_running",
             ),
             models.UniqueConstraint(
-                fields=["hash"],
+                fields=["hash", "requires"],
                 condition=Q(shared=True, state__in=["queued", "running", "done"]),
                 name="run_live_hash_once",
             ),
@@ -81,6 +86,9 @@ class Run(models.Model):
             # Nothing that a round or a heartbeat writes is in an index, so that PostgreSQL rewrites the row in place.
             models.Index(fields=["state", "id"], name="run_state"),
             models.Index(fields=["hash"], name="run_hash"),
+            models.Index(
+                fields=["device_type"], condition=Q(state="queued", device_type__gt=""), name="run_queued_device"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -93,7 +93,7 @@ class AttemptAnswer(Answer):
     ended: datetime | None
     """Null while it is at it."""
     outcome: str
-    """done, failed, cancelled, released, crashed or lost; empty while it is at it."""
+    """done, failed, cancelled, released, crashed, lost or accelerator; empty while it is at it."""
     reason: str
     """Why it ended as it did."""
     checkpoint_round: int | None
@@ -104,6 +104,7 @@ class RunDetail(RunAnswer):
     model_config = example_config(
         **RUN,
         spec={"dataset": {"name": "digits"}, "strategy": {"name": "fedavg"}, "rounds": 40, "seed": 0},
+        device_type="cpu",
         provenance={"versions": {"torch": "2.13.0"}},
         findings={"confusion": [[40, 2], [3, 35]]},
         artifact="runs/71/artifacts/0f8e/parameters.safetensors",
@@ -112,6 +113,8 @@ class RunDetail(RunAnswer):
 
     spec: dict[str, Any]
     """All of it, defaults filled in."""
+    device_type: str
+    """cpu, cuda or mps: where it began, and where every later attempt goes on; empty before the first."""
     provenance: dict[str, Any]
     """What computed it: versions, device, checksums."""
     findings: dict[str, Any]
@@ -208,6 +211,7 @@ def run_answer(run: Run) -> dict[str, Any]:
 def run_detail(run: Run) -> dict[str, Any]:
     own = {
         "spec": run.spec,
+        "device_type": run.device_type,
         "provenance": run.provenance,
         "findings": run.findings,
         "artifact": run.artifact,

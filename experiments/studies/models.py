@@ -6,12 +6,8 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from experiments.queue.models import Device
 from experiments.results.models import Run
-
-
-class Device(models.TextChoices):
-    CPU = "cpu", "CPU"
-    GPU = "gpu", "GPU"
 
 
 class Study(models.Model):

@@ -191,7 +191,7 @@ PLUGINS = Variable(
     "none",
 )
 MAX_UPLOAD = Variable(
-    "TRIBUTARY_MAX_UPLOAD", integer_parser(1, 1_000_000), "1000", "Largest .npz file an admin may upload, in MB"
+    "TRIBUTARY_MAX_UPLOAD", integer_parser(1, 1_000_000), "1000", "Largest file an admin may upload, in MB"
 )
 RATE_READS = Variable(
     "TRIBUTARY_RATE_READS",
@@ -227,6 +227,20 @@ RUN_MEMORY = Variable(
     "Memory that one run may take, in MB; 0 is no limit",
     "nine tenths of the machine's or container's",
 )
+RUN_FILES = Variable(
+    "TRIBUTARY_RUN_FILES",
+    integer_parser(0, 100_000_000),
+    "2000",
+    "What a run of an app may write into its folder, in MB; 0 is no limit",
+)
+APPS = Variable("TRIBUTARY_APPS", parse_text, "", "Folders of Flower apps, separated by `:`", "none")
+APP_UPLOADS = Variable("TRIBUTARY_APP_UPLOADS", parse_flag, "1", "Whether admins may upload Flower apps")
+APP_INSTALL = Variable(
+    "TRIBUTARY_APP_INSTALL",
+    parse_flag,
+    "0",
+    "Whether an environment may be made for an app whose dependencies are not met here",
+)
 KEEP_CHECKPOINTS = Variable(
     "TRIBUTARY_KEEP_CHECKPOINTS",
     integer_parser(0, 36_500),
@@ -261,6 +275,9 @@ VARIABLES: tuple[Variable[Any], ...] = (
     MAX_WAITING,
     MIRROR,
     PLUGINS,
+    APPS,
+    APP_UPLOADS,
+    APP_INSTALL,
     MAX_UPLOAD,
     RATE_READS,
     RATE_WRITES,
@@ -268,6 +285,7 @@ VARIABLES: tuple[Variable[Any], ...] = (
     RUN_SECONDS,
     RUN_SILENCE,
     RUN_MEMORY,
+    RUN_FILES,
     KEEP_CHECKPOINTS,
     KEEP_LOGS,
     DEVICE,

@@ -17,7 +17,7 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BODY_BYTES = 20_000_000
-UPLOAD_PATH = "/data-sets/npz/upload"
+UPLOAD_PATHS = ("/data-sets/npz/upload", "/apps/upload", "/api/v1/apps")
 UPLOAD_OVERHEAD_BYTES = 1_000_000
 
 
@@ -30,7 +30,7 @@ class BodyLimit:
         if scope["type"] != "http":
             return await self.application(scope, receive, send)
         body = CountedReceive(
-            receive, self.upload + UPLOAD_OVERHEAD_BYTES if scope["path"] == UPLOAD_PATH else MOST_BODY_BYTES
+            receive, self.upload + UPLOAD_OVERHEAD_BYTES if scope["path"] in UPLOAD_PATHS else MOST_BODY_BYTES
         )
         if announced_length(scope) > body.limit:
             return await send_too_large(body.limit, send)

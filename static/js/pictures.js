@@ -39,7 +39,9 @@ class Portrait {
 
   // Only what decides who holds what; a new learning rate draws nothing anew.
   study(study) {
-    const blocks = (Array.isArray(study.blocks) ? study.blocks : []).map((block) => Object.fromEntries(FIELDS.filter((field) => field in block).map((field) => [field, block[field]])));
+    const written = Array.isArray(study.blocks) ? study.blocks : [];
+    this.panel.hidden = written.length > 0 && written.every((block) => block && "app" in block);
+    const blocks = written.filter((block) => !block || !("app" in block)).map((block) => Object.fromEntries(FIELDS.filter((field) => field in block).map((field) => [field, block[field]])));
     const text = JSON.stringify(blocks);
     if (text === this.text) return;
     this.text = text;

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from config.http_limits import MOST_BODY_BYTES, UPLOAD_PATH, BodyLimit
+from config.http_limits import MOST_BODY_BYTES, UPLOAD_PATHS, BodyLimit
 
 Message = dict[str, Any]
 
@@ -52,13 +52,15 @@ def test_what_never_ends_is_cut_at_the_limit() -> None:
     assert (status, seen) == (413, 18_000_000)
 
 
-@pytest.mark.parametrize(("path", "size"), [("/log-in", MOST_BODY_BYTES), (UPLOAD_PATH, 31_000_000)])
+@pytest.mark.parametrize(
+    ("path", "size"), [("/log-in", MOST_BODY_BYTES), *((path, 31_000_000) for path in UPLOAD_PATHS)]
+)
 def test_what_is_not_too_large_passes_whole(path: str, size: int) -> None:
     assert answer(path, [b"x" * size], announced=size) == (200, {}, size)
 
 
 def test_an_upload_has_the_limit_of_files() -> None:
-    status, _, seen = answer(UPLOAD_PATH, [], announced=31_000_001)
+    status, _, seen = answer(UPLOAD_PATHS[0], [], announced=31_000_001)
     assert (status, seen) == (413, 0)
 
 

@@ -13,7 +13,18 @@ from tests.e2e.conftest import NewPage
 from tests.experiments import lab
 from tests.live import LivePlatform
 
-PAGES = ["/", "/studies/new", "/queue", "/compare", "/data-sets", "/catalog", "/workers", "/me", "/api/v1/docs"]
+PAGES = [
+    "/",
+    "/studies/new",
+    "/queue",
+    "/compare",
+    "/data-sets",
+    "/apps",
+    "/catalog",
+    "/workers",
+    "/me",
+    "/api/v1/docs",
+]
 
 
 # In a process of its own: other tests have imported the engine into this one.
@@ -25,11 +36,11 @@ from experiments.models import Run, Study, User
 client = Client(headers={"host": "127.0.0.1"})
 client.force_login(User.objects.get(username="mira"))
 study, run = Study.objects.latest("pk").pk, Run.objects.latest("pk").pk
-pages = ["/", "/studies/new", "/queue", "/compare", f"/compare?study={study}", "/data-sets", "/workers", "/pulse",
-         f"/studies/{study}", f"/studies/{study}/figure", f"/runs/{run}", f"/runs/{run}/figure", "/log-in", "/healthz",
-         f"/studies/{study}/portrait", f"/runs/{run}/portrait", f"/api/v1/runs/{run}/partition", "/api/v1/datasets",
-         f"/studies/{study}/deletion", *(f"/runs/{run}/{part}" for part in ("clients", "clients/figure", "costs/figure",
-                                                                           "log", "files/spec.yaml"))]
+pages = ["/", "/studies/new", "/queue", "/compare", f"/compare?study={study}", "/data-sets", "/apps", "/workers",
+         "/pulse", f"/studies/{study}", f"/studies/{study}/figure", f"/runs/{run}", f"/runs/{run}/figure", "/log-in",
+         "/healthz", f"/studies/{study}/portrait", f"/runs/{run}/portrait", f"/api/v1/runs/{run}/partition",
+         "/api/v1/datasets", "/api/v1/apps", f"/studies/{study}/deletion",
+         *(f"/runs/{run}/{part}" for part in ("clients", "clients/figure", "costs/figure", "log", "files/spec.yaml"))]
 codes = [client.get(page).status_code for page in pages]
 draft = client.post("/studies/draft", {"yaml": "name: x"}, content_type="application/json").status_code
 print(sorted({*codes, draft}), [name for name in ("torch", "flwr", "ray") if name in sys.modules])

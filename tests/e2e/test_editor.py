@@ -72,6 +72,25 @@ def test_a_grid_of_two_axes_is_built_with_the_mouse_and_launched(page: Page) -> 
     assert sorted({run.spec["hybrid"]["ratio"] for run in study.runs.all()}) == [0.0, 0.2, 0.4]
 
 
+def test_a_strategy_of_flowers_is_chosen_with_its_arguments(page: Page) -> None:
+    editor(page).get_by_role("button", name="Add a value to Strategy").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Strategy").select_option("flower")
+    dialog.get_by_label("Class", exact=True).fill("flwr.serverapp.strategy.FedAdam")
+    assert "flwr.serverapp.strategy.Krum" in dialog.locator("datalist option").evaluate_all(
+        "all => all.map(o => o.value)"
+    )
+    dialog.get_by_label("Arguments", exact=True).fill("eta: [0.1, much], fraction_train: 0.5")
+    dialog.get_by_role("button", name="Use").click()
+    expect(page.get_by_text("Expected a number, got 'much'.").first).to_be_visible()
+    expect(page.get_by_text("set cohort or fraction instead.").first).to_be_visible()
+    page.get_by_role("button", name="Change Strategy flower").click()
+    expect(dialog.get_by_label("Arguments", exact=True)).to_have_value("{eta: [0.1, much], fraction_train: 0.5}")
+    dialog.get_by_label("Arguments", exact=True).fill("eta: [0.1, 0.2]")
+    dialog.get_by_role("button", name="Use").click()
+    expect(page.get_by_text("3 cells × 3 seeds")).to_be_visible()
+
+
 def test_a_grid_of_two_axes_is_built_with_the_keyboard_and_launched(page: Page) -> None:
     editor(page).get_by_label("Clients", exact=True).fill("8")
     page.get_by_label("Name", exact=True).focus()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from django.test import Client
 
     from experiments.models import Study, User, Worker
 
 Block = dict[str, Any]
+EXAMPLES = Path(__file__).parents[1] / "workers" / "apps" / "examples"
 
 
 def person(name: str, role: str) -> User:
@@ -87,6 +89,29 @@ def block() -> Block:
         "rounds": 3,
         "seeds": 2,
     }
+
+
+@pytest.fixture
+def apps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The example apps by TRIBUTARY_APPS, and a library in which nothing is added yet: its folder."""
+    from workers.apps.library import library_folder
+
+    monkeypatch.setenv("TRIBUTARY_APPS", str(EXAMPLES))
+    shutil.rmtree(library_folder(), ignore_errors=True)
+    yield library_folder()
+    shutil.rmtree(library_folder(), ignore_errors=True)
+
+
+@pytest.fixture
+def app_study(apps: Path, owner: User) -> Study:
+    """Three learning rates of an app x three seeds, all done: 0.1 is the best of them."""
+    from tests.experiments import lab
+
+    made = lab.launched_app(owner)
+    for run in lab.runs_in_order(made):
+        last = {0.01: 0.6, 0.1: 0.9, 1.0: 0.3}[run.spec["app"]["config"]["learning-rate"]] + run.seed / 100
+        lab.record(run, {"accuracy": [0.1, 0.2, last], "loss": [2.0, 1.5, 1 - last], "seconds": [0.5, 0.5, 1.0]})
+    return made
 
 
 @pytest.fixture

@@ -22,6 +22,22 @@ BLOCK: dict[str, Any] = {
 }
 
 
+APP_BLOCK: dict[str, Any] = {
+    "app": {
+        "name": "numpy-least-squares",
+        "config": {"learning-rate": [0.01, 0.1, 1.0], "num-server-rounds": 2},
+        "clients": 4,
+    },
+    "seeds": 3,
+}
+
+
+def launched_app(owner: User, name: str = "Learning rates", **changes: Any) -> Study:
+    """Needs the example apps (the fixture `apps`); for GPU workers, as below."""
+    block = {**APP_BLOCK, "app": {**APP_BLOCK["app"], **changes}}
+    return study_launch(owner=owner, name=name, blocks=[block], requires="gpu")
+
+
 def launched(owner: User, name: str = "Two strategies", **changes: Any) -> Study:
     """For GPU workers, of which there are none here: only the test touches the runs."""
     return study_launch(owner=owner, name=name, blocks=[{**BLOCK, **changes}], requires="gpu")

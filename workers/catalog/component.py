@@ -72,6 +72,10 @@ class Component(ABC):
         """Its part in a run's identity."""
         return f"{self.version}+{self.digest}" if self.digest else self.version
 
+    def stamp_in(self, spec: RunSpec) -> int | str:
+        """The same for one run, where what its parameters name is code too."""
+        return self.stamp
+
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         """What makes this component impossible in that spec; paths are the spec's own."""
         return ()

@@ -22,6 +22,7 @@ TYPE_WORDS = {
     "boolean": "true or false",
     "string": "text",
     "array": "list",
+    "object": "mapping",
 }
 
 

@@ -84,6 +84,7 @@ def checkpoint_policy(spec: RunSpec, options: argparse.Namespace, terminal: Term
     if options.checkpoint is None:
         return None
     from workers.engine.checkpoint import CheckpointPolicy, checkpoints_in, load_newest_checkpoint
+    from workers.engine.setup import device_from_name
 
     def tell_saved(number: int, path: Path) -> None:
         terminal.write_event("checkpoint", round=number, path=str(path))
@@ -91,7 +92,8 @@ def checkpoint_policy(spec: RunSpec, options: argparse.Namespace, terminal: Term
     policy = CheckpointPolicy(
         options.checkpoint, options.every, resume=checkpoints_in(options.checkpoint), on_saved=tell_saved
     )
-    if state := load_newest_checkpoint(policy, canonical_hash(spec), strict=True):
+    device = device_from_name(options.device).type
+    if state := load_newest_checkpoint(policy, canonical_hash(spec), device=device, strict=True):
         terminal.write_remark(f"Going on after round {state.round}.")
     return policy
 

@@ -68,6 +68,8 @@ class CheckpointState:
     engine: str
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any]
+    device: str = "cpu"
+    """The type of the device that computed it; checkpoints that do not tell are from a CPU."""
 
 
 def policy_of(checkpoint: CheckpointPolicy | Path | str | None) -> CheckpointPolicy | None:
@@ -109,13 +111,18 @@ def save_checkpoint(policy: CheckpointPolicy, state: CheckpointState) -> Path:
     return target
 
 
-def load_newest_checkpoint(policy: CheckpointPolicy, identity: str, *, strict: bool = False) -> CheckpointState | None:
-    """The newest usable candidate of the policy, or None. `strict`: none usable among several is an error."""
+def load_newest_checkpoint(
+    policy: CheckpointPolicy, identity: str, *, device: str | None = None, strict: bool = False
+) -> CheckpointState | None:
+    """The newest usable candidate of the policy, or None. `strict`: none usable among several is an error.
+
+    With a type of `device` only what was computed on one: another one rounds otherwise in the middle of a curve.
+    """
     refusals: list[str] = []
     state = None
     for path in policy.resume:
         try:
-            state = load_checkpoint(Path(path), identity)
+            state = load_checkpoint(Path(path), identity, device)
             break
         except CheckpointError as error:
             refusals.append(str(error))
@@ -126,12 +133,15 @@ def load_newest_checkpoint(policy: CheckpointPolicy, identity: str, *, strict: b
     return state
 
 
-def load_checkpoint(path: Path, identity: str) -> CheckpointState:
-    """That checkpoint, or a `CheckpointError` if it is truncated, damaged or of another run."""
+def load_checkpoint(path: Path, identity: str, device: str | None = None) -> CheckpointState:
+    """That checkpoint, or a `CheckpointError` if it is truncated, damaged, or of another run or type of device."""
     try:
         state = read_verified_state(path / STATE)
         if state["identity"] != identity:
             raise CheckpointError(f"The checkpoint {path.name} belongs to another run; it is not used.")
+        origin = state.get("device", "cpu")
+        if device not in (None, origin):
+            raise CheckpointError(f"The checkpoint {path.name} was computed on {origin}; it is not used on {device}.")
         if file_digest(path / ARRAYS) != state["arrays_sha256"]:
             raise CheckpointError(f"The arrays of the checkpoint {path.name} are truncated or damaged; it is not used.")
         unordered = load_file(path / ARRAYS)
@@ -140,7 +150,7 @@ def load_checkpoint(path: Path, identity: str) -> CheckpointState:
         raise CheckpointError(
             f"The checkpoint {path.name} is truncated or damaged; it is not used ({error})."
         ) from error
-    return CheckpointState(identity, state["round"], state["engine"], arrays, state["facts"])
+    return CheckpointState(identity, state["round"], state["engine"], arrays, state["facts"], origin)
 
 
 def read_verified_state(path: Path) -> dict[str, Any]:
@@ -175,6 +185,7 @@ def state_header(state: CheckpointState) -> dict[str, Any]:
         "identity": state.identity,
         "round": state.round,
         "engine": state.engine,
+        "device": state.device,
         "arrays": list(state.arrays),
     }
 

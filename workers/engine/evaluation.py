@@ -15,7 +15,7 @@ import torch
 from torch.func import functional_call
 from torch.nn import functional as F  # noqa: N812
 
-from workers.engine.execution.threads import thread_count
+from workers.engine.execution.threads import stream_count
 from workers.engine.federation import Federation
 from workers.engine.messages.arrays import Tensors
 from workers.engine.messages.message_keys import SAMPLES
@@ -173,7 +173,7 @@ class Evaluator:
             return losses, outputs.logits.argmax(1), outputs.noted
 
         firsts = range(0, len(y), size)
-        on_threads = len(firsts) > 1 and samples.x.device.type == "cpu" and thread_count() > 1
+        on_threads = len(firsts) > 1 and stream_count(samples.x.device) > 1
         scored = list((self.pool.map if on_threads else map)(score_batch, firsts))
         losses, predictions = [each[0] for each in scored], [each[1] for each in scored]
         notes = [each[2] for each in scored]
@@ -187,7 +187,7 @@ class Evaluator:
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
         """Its threads take whole batches, which one thread computes from end to end: more would move the last bits."""
-        return ThreadPoolExecutor(thread_count(), "evaluation", initializer=self.prepare_thread)
+        return ThreadPoolExecutor(stream_count(self.samples.x.device), "evaluation", initializer=self.prepare_thread)
 
     def prepare_thread(self) -> None:
         """A functional call swaps values inside the module while it runs."""

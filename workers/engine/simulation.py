@@ -55,8 +55,9 @@ def simulate(
     spec = parse_run(spec)
     policy = policy_of(checkpoint)
     identity = require_identity(spec, launched or launch_identity(spec))
-    saved_state = load_newest_checkpoint(policy, identity.hash) if policy else None
-    setup = make_setup(spec, device_from_name(device), stop)
+    place = device_from_name(device)
+    saved_state = load_newest_checkpoint(policy, identity.hash, device=place.type) if policy else None
+    setup = make_setup(spec, place, stop)
     executor = make_executor(setup, saved_state.engine if saved_state else engine or spec.engine)
     try:
         # Data and code have been read by now: whatever was replaced meanwhile is in them.
@@ -141,7 +142,8 @@ def save_progress(
         further, facts["attributes"][watch.name] = watch.save()
         arrays |= {f"{ATTRIBUTES}{path}": array for path, array in further.items()}
     try:
-        save_checkpoint(policy, CheckpointState(identity, progress.round, executor.name, arrays, facts))
+        device = setup.device.type
+        save_checkpoint(policy, CheckpointState(identity, progress.round, executor.name, arrays, facts, device))
     except CheckpointError as error:
         if policy.on_unsaved is None:
             raise

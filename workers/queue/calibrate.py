@@ -1,7 +1,7 @@
 """`python -m workers.queue.calibrate`: how long a local step takes here, tried on made data in a process of its own.
 
-Takes `{"specs": [{...}], "threads": n}` as JSON and answers with `{"step": seconds}` (of one client's local step) or
-`{"error": text}` for each.
+Takes `{"specs": [{...}], "threads": n, "device": "cpu" or "cuda"}` as JSON and answers with `{"step": seconds}` (of one
+client's local step) or `{"error": text}` for each.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def trial_spec(spec: RunSpec) -> RunSpec:
     )
 
 
-def measure_step_seconds(spec: RunSpec) -> float:
+def measure_step_seconds(spec: RunSpec, device: str) -> float:
     """Over the rounds that fit into the trial's time, without the first, which pays for everything new."""
     from workers.engine import simulate
     from workers.engine.records import RoundRecord
@@ -61,7 +61,7 @@ def measure_step_seconds(spec: RunSpec) -> float:
             until[0] = min(until[0], time.monotonic() + TRIAL_SECONDS)
 
     with suppress(StopRequested):
-        simulate(spec, on_round=on_round, device="cpu", stop=lambda: time.monotonic() > until[0])
+        simulate(spec, on_round=on_round, device=device, stop=lambda: time.monotonic() > until[0])
     return mean_step_seconds(rounds[1:] or rounds)
 
 
@@ -73,9 +73,9 @@ def mean_step_seconds(rounds: Sequence[Any]) -> float:
     return float(train / max(1.0, steps))
 
 
-def calibrate_spec(data: dict[str, Any]) -> dict[str, Any]:
+def calibrate_spec(data: dict[str, Any], device: str = "cpu") -> dict[str, Any]:
     try:
-        return {"step": measure_step_seconds(trial_spec(parse_run(data)))}
+        return {"step": measure_step_seconds(trial_spec(parse_run(data)), device)}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
 
@@ -84,7 +84,7 @@ def main() -> None:
     request = json.load(sys.stdin)
     # Before torch is imported, which reads it once.
     os.environ["OMP_NUM_THREADS"] = os.environ["TRIBUTARY_THREADS"] = str(request["threads"])
-    answers = [calibrate_spec(spec) for spec in request["specs"]]
+    answers = [calibrate_spec(spec, request["device"]) for spec in request["specs"]]
     json.dump(answers, sys.stdout)
 
 

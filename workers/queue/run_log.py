@@ -8,22 +8,26 @@ from typing import TextIO
 
 from workers.home import log_file
 
+MOST_BYTES = 20_000_000
+FULL = f"(The log is full: {MOST_BYTES // 1_000_000} MB. What follows is not kept.)"
 logger = logging.getLogger(__name__)
 
 
 class RunLog:
-    """What a run and its libraries say, line by line. A full disk costs lines, never the run."""
+    """What a run and its libraries say, line by line. A full disk costs lines, never the run; so does a long log."""
 
     def __init__(self, run: int) -> None:
         self.run = run
         self.file: TextIO | None = None
         self.complained = False
+        self.size = 0
 
     def __enter__(self) -> RunLog:
         path = log_file(self.run)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self.file = path.open("a", encoding="utf-8", buffering=1)
+            self.size = path.stat().st_size
         except OSError as error:
             self.complain(error)
         return self
@@ -38,9 +42,12 @@ class RunLog:
             self.complain(unwritten)
 
     def write(self, text: str) -> None:
+        if self.size > MOST_BYTES:
+            return
+        self.size += len(text) + 1
         try:
             if self.file:
-                self.file.write(f"{text}\n")
+                self.file.write(f"{text}\n" if self.size <= MOST_BYTES else f"{FULL}\n")
         except OSError as error:
             self.complain(error)
 

@@ -6,7 +6,6 @@ them. Whatever libraries print goes to standard error, which the parent keeps as
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import logging
@@ -17,28 +16,13 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
-from typing import Any, TextIO
+from threading import Event, Thread
+from typing import Any
 
 from workers.errors import CheckpointError, StopRequested, TributaryError
+from workers.queue.computing import EventPipe, die_with_parent, save_model
 
-PR_SET_PDEATHSIG = 1
-MODEL_FILE = "model.safetensors"
 logger = logging.getLogger(__name__)
-
-
-class EventPipe:
-    """Events to the parent. The pipe is taken before any library can write into it."""
-
-    def __init__(self) -> None:
-        self.stream: TextIO = os.fdopen(os.dup(1), "w", encoding="utf-8")
-        self.lock = Lock()
-        os.dup2(2, 1)
-
-    def send(self, event: str, **data: Any) -> None:
-        with self.lock:
-            self.stream.write(json.dumps({"event": event, **data}) + "\n")
-            self.stream.flush()
 
 
 class JobInbox:
@@ -64,17 +48,16 @@ class JobInbox:
         os._exit(1)
 
 
-def die_with_parent(parent: int) -> None:
-    """Even a run that hangs in compiled code ends when its parent is killed."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit(1)
-
-
-def run_job(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool]) -> None:
+def run_job(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool]) -> bool:
+    """False where the accelerator failed: in this process it would fail every later run as well."""
     from workers.catalog.plugins import StalePluginError
+    from workers.engine.execution.accelerator import accelerator_problem, is_accelerator_error
     from workers.spec import IdentityError
 
+    if problem := accelerator_problem(job["device"]):
+        reason = f"The device {job['device']} of this worker cannot be used: {problem}"
+        pipe.send("accelerator", reason=reason, trace="", begun=False)
+        return False
     try:
         pipe.send("done", **compute_run(job, pipe, stop))
     except StopRequested:
@@ -83,16 +66,20 @@ def run_job(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool]) -
         pipe.send("changed", reason=error.detail, outdated=True, code=True)
     except IdentityError as error:
         pipe.send("changed", reason=error.detail, outdated=False, code=error.code_differs)
-    except TributaryError as error:
-        pipe.send("failed", reason=str(error), trace=traceback.format_exc())
     except Exception as error:
-        pipe.send("failed", reason=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
+        reason = str(error) if isinstance(error, TributaryError) else f"{type(error).__name__}: {error}"
+        if is_accelerator_error(error) or accelerator_problem(job["device"]):
+            pipe.send("accelerator", reason=reason, trace=traceback.format_exc(), begun=True)
+            return False
+        pipe.send("failed", reason=reason, trace=traceback.format_exc())
+    return True
 
 
 def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool]) -> dict[str, Any]:
     from workers.engine import simulate
     from workers.engine.checkpoint import CheckpointPolicy
     from workers.engine.records import RoundRecord
+    from workers.engine.setup import device_from_name
     from workers.spec import LaunchIdentity, parse_run
 
     def on_round(record: RoundRecord) -> None:
@@ -100,7 +87,7 @@ def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool
         pipe.send("round", round=record.round, metrics=dict(record.metrics), cohort=record.cohort, clients=clients)
 
     def on_start(engine: str) -> None:
-        pipe.send("started", engine=engine)
+        pipe.send("started", engine=engine, device=device_from_name(job["device"]).type)
 
     def on_unsaved(number: int, error: CheckpointError) -> None:
         logger.warning("%s", error)
@@ -129,22 +116,6 @@ def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool
     return {"provenance": dict(result.provenance), "findings": dict(result.findings), "artifact": artifact}
 
 
-def save_model(folder: Path, parameters: Mapping[str, Any]) -> str:
-    """Whole or absent: written beside its place, then moved into it. Names and shapes are those of `Result`."""
-    import numpy as np
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
-    draft, path = folder / f".{MODEL_FILE}", folder / MODEL_FILE
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        save_file({name: np.asarray(array, order="C") for name, array in parameters.items()}, draft)
-        draft.replace(path)
-    except (OSError, SafetensorError) as error:
-        raise TributaryError(f"The final model could not be written ({error}). Free some space and retry.") from error
-    return str(path)
-
-
 def import_engine(threads: int) -> None:
     import torch
 
@@ -161,8 +132,8 @@ def main(parent: int, threads: int) -> None:
     inbox = JobInbox()
     import_engine(threads)
     pipe.send("ready", pid=os.getpid())
-    while (job := inbox.jobs.get()) is not None:
-        run_job(job, pipe, inbox.stop.is_set)
+    while (job := inbox.jobs.get()) is not None and run_job(job, pipe, inbox.stop.is_set):
+        pass
 
 
 if __name__ == "__main__":

@@ -22,9 +22,14 @@ from workers.errors import TributaryError
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 READ_BYTES = 1 << 16
+MOST_CHUNKS = 64
+LONGEST_LINE = 64 << 20
+MOST_PROCESSES = 256
+FOLDER_CHECK_SECONDS = 2.0
 TAIL_LINES = 20
 EXIT_SECONDS = 3.0
 MEMORY_CHECK_SECONDS = 1.0
+SECRETS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "TRIBUTARY_ADMIN_PASSWORD")
 RUNNER_COMMAND = (sys.executable, "-m", "workers.queue.runner")
 
 
@@ -38,11 +43,16 @@ class LimitError(TributaryError):
 
 @dataclass(frozen=True)
 class Limits:
-    """None means no limit. `silence`: seconds without any event; `seconds`: of the whole run; `memory`: bytes."""
+    """None means no limit. `silence`: seconds without any event; `seconds`: of the whole run; `memory`: bytes.
+
+    `files`: bytes below the `folder` that the run writes into.
+    """
 
     memory: int | None = None
     seconds: float | None = None
     silence: float | None = None
+    folder: Path | None = None
+    files: int | None = None
 
 
 NO_LIMITS = Limits()
@@ -58,14 +68,20 @@ class LineReader:
         os.set_blocking(stream.fileno(), False)
 
     def read(self) -> list[str]:
+        """At most some of what is there: who prints without end must not keep the reader for ever."""
         chunks = [self.rest]
         try:
-            while chunk := os.read(self.stream.fileno(), READ_BYTES):
+            for _ in range(MOST_CHUNKS):
+                chunk = os.read(self.stream.fileno(), READ_BYTES)
+                if not chunk:
+                    self.ended = True
+                    break
                 chunks.append(chunk)
-            self.ended = True
         except BlockingIOError:
             pass
         *lines, self.rest = b"".join(chunks).split(b"\n")
+        if len(self.rest) > LONGEST_LINE:
+            lines, self.rest = [*lines, self.rest], b""
         return [line.decode(errors="replace") for line in lines]
 
 
@@ -100,13 +116,13 @@ class RunnerProcess:
         self.output.stream.close()
 
 
-def spawn_runner(command: list[str], threads: int) -> RunnerProcess:
+def spawn_runner(command: list[str], threads: int, environment: Mapping[str, str]) -> RunnerProcess:
     process = subprocess.Popen(
         [*command, str(os.getpid()), str(threads)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=runner_environment(threads),
+        env=environment,
         start_new_session=True,
     )
     stdin, events, output = process.stdin, process.stdout, process.stderr
@@ -116,9 +132,10 @@ def spawn_runner(command: list[str], threads: int) -> RunnerProcess:
 
 
 def runner_environment(threads: int) -> dict[str, str]:
+    """Without the platform's secrets: a runner computes, with plugins of the lab, and needs none of them."""
     path = [str(PACKAGE_ROOT), os.environ.get("PYTHONPATH", "")]
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in SECRETS},
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
         "OMP_NUM_THREADS": str(threads),
         "TRIBUTARY_THREADS": str(threads),
@@ -129,12 +146,20 @@ def runner_environment(threads: int) -> dict[str, str]:
 class Slot:
     """One warm runner. Not thread-safe, and to be used from the thread that lives as long as the process."""
 
-    def __init__(self, *, device: str = "cpu", threads: int = 1, command: Sequence[str] = RUNNER_COMMAND) -> None:
+    def __init__(
+        self,
+        *,
+        device: str = "cpu",
+        threads: int = 1,
+        command: Sequence[str] = RUNNER_COMMAND,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.device, self.threads, self.command = device, threads, list(command)
+        self.environment = runner_environment(threads) if environment is None else environment
         self.child: RunnerProcess | None = None
         self.log: Callable[[str], None] | None = None
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
-        self.warmed_at = self.started_at = self.last_event_at = self.next_memory_check = 0.0
+        self.warmed_at = self.started_at = self.last_event_at = self.next_memory_check = self.next_folder_check = 0.0
         self.limits = Limits()
 
     @property
@@ -147,7 +172,7 @@ class Slot:
             self.close()
             self.tail.clear()
             self.warmed_at = time.monotonic()
-            self.child = spawn_runner(self.command, self.threads)
+            self.child = spawn_runner(self.command, self.threads, self.environment)
 
     @property
     def age(self) -> float:
@@ -164,7 +189,7 @@ class Slot:
     ) -> None:
         self.warm()
         self.limits, self.log = limits, log
-        self.started_at = self.last_event_at = self.next_memory_check = time.monotonic()
+        self.started_at = self.last_event_at = self.next_memory_check = self.next_folder_check = time.monotonic()
         self.tail.clear()
         self.send({"do": "run", "device": self.device, **job})
 
@@ -214,23 +239,32 @@ class Slot:
         # Looking at a family of processes costs milliseconds, which fast rounds would feel.
         if limits.memory is not None and now >= self.next_memory_check:
             self.next_memory_check = now + MEMORY_CHECK_SECONDS
-            if self.used_memory() > limits.memory:
+            used, processes = self.used_memory()
+            if used > limits.memory:
                 self.end_over_limit(f"The run used more than the {limits.memory / 1e6:,.0f} MB allowed", "MEMORY")
+            if processes > MOST_PROCESSES:
+                self.end_over_limit(f"The run started more than {MOST_PROCESSES} processes")
+        if limits.folder is not None and limits.files is not None and now >= self.next_folder_check:
+            self.next_folder_check = now + FOLDER_CHECK_SECONDS
+            if folder_bytes(limits.folder) > limits.files:
+                self.end_over_limit(f"The run wrote more than the {limits.files / 1e6:,.0f} MB allowed", "FILES")
 
-    def end_over_limit(self, reason: str, setting: str) -> None:
+    def end_over_limit(self, reason: str, setting: str | None = None) -> None:
         """The first line is the same for all such runs, so that people find them together."""
         child = self.require_child()
         child.kill()
         self.collect_output(child)
-        raise LimitError("\n".join([f"{reason} and was ended (TRIBUTARY_RUN_{setting}).", *self.tail]))
+        named = f" (TRIBUTARY_RUN_{setting})" if setting else ""
+        raise LimitError("\n".join([f"{reason} and was ended{named}.", *self.tail]))
 
-    def used_memory(self) -> int:
-        """Of the runner and all its children."""
+    def used_memory(self) -> tuple[int, int]:
+        """Bytes of the runner and all its children, and how many processes they are."""
         try:
             process = psutil.Process(self.pid)
-            return sum(each.memory_info().rss for each in [process, *process.children(recursive=True)])
+            family = [process, *process.children(recursive=True)]
+            return sum(each.memory_info().rss for each in family), len(family)
         except psutil.Error:
-            return 0
+            return 0, 0
 
     def death_error(self, child: RunnerProcess) -> RunnerDiedError:
         child.kill()
@@ -247,3 +281,13 @@ class Slot:
         if self.child:
             self.child.close()
             self.child = None
+
+
+def folder_bytes(folder: Path) -> int:
+    """Of all files below it; what disappears meanwhile does not count."""
+    total = 0
+    for root, _, names in os.walk(folder, onerror=None):
+        for name in names:
+            with suppress(OSError):
+                total += Path(root, name).lstat().st_size
+    return total

@@ -8,7 +8,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
@@ -25,7 +25,9 @@ from experiments.queue.services import leases
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import Claim, Instructions
 from experiments.queue.services.retention import remove_stale_files
-from experiments.queue.services.workers import worker_beat, worker_enlist, worker_leave, worker_sample
+from experiments.queue.services.workers import worker_beat, worker_enlist, worker_leave, worker_sample, worker_withdraw
+from workers.apps.launcher import app_command, app_environment, app_job, end_marked
+from workers.apps.package import AppError
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
 from workers.home import artifact_folder, checkpoint_folder, home
@@ -116,6 +118,12 @@ class WorkerProcess:
                 self.slot.warm()
         return attempts
 
+    def withdraw(self, reason: str) -> None:
+        """Its device is broken: runs are for others until it is mended and an admin resumes it, or it starts anew."""
+        logger.error("No further run is taken. %s", reason)
+        if self.worker:
+            worker_withdraw(worker=self.worker, reason=reason)
+
     def leave(self) -> None:
         self.closed.set()
         self.slot.close()
@@ -128,18 +136,25 @@ class RunAttempt:
 
     def __init__(self, process: WorkerProcess, claim: Claim) -> None:
         self.process, self.claim, self.slot = process, claim, process.slot
+        self.is_app = "app" in claim.spec
         self.next_beat = 0.0
         self.stop_deadline: float | None = None
         self.renewed = False
 
     def run(self) -> None:
-        """However it ends, the runner is idle or dead afterwards."""
+        """However it ends, the runner is idle or dead afterwards; of an app's process nothing is left."""
         try:
             self.run_to_end()
         except StaleLeaseError as error:
             logger.warning("Run %s: %s", self.claim.run, error)
             self.slot.kill()
             remove_stale_files(self.claim)
+        finally:
+            if self.is_app:
+                if self.slot is not self.process.slot:
+                    self.slot.kill()
+                    self.slot.close()
+                end_marked(self.claim.token.hex)
 
     def run_to_end(self) -> None:
         try:
@@ -148,7 +163,7 @@ class RunAttempt:
                 self.follow_runner(log)
         except StaleLeaseError:
             raise
-        except LimitError as error:
+        except (LimitError, AppError) as error:
             self.end(leases.run_fail, reason=str(error))
         except RunnerDiedError as error:
             self.end(leases.run_crash, reason=str(error))
@@ -168,7 +183,24 @@ class RunAttempt:
                 return
 
     def start_job(self, log: RunLog) -> None:
-        self.slot.start(self.make_job(), limits=run_limits(), log=log.write)
+        if self.is_app:
+            self.start_app(log)
+        else:
+            self.slot.start(self.make_job(), limits=run_limits(), log=log.write)
+
+    def start_app(self, log: RunLog) -> None:
+        """In a process of its own, with the interpreter and the environment of the app; the warm runner waits."""
+        package, app = app_job(self.claim.spec, self.claim.sources["versions"]["app"])
+        self.slot = Slot(
+            device=self.process.slot.device,
+            threads=self.process.slot.threads,
+            command=app_command(package),
+            environment=app_environment(self.claim.token.hex, self.process.slot.device),
+        )
+        job = self.make_job()
+        limits = replace(run_limits(), folder=Path(job["artifacts"]), files=settings.RUN_FILES * 1_000_000 or None)
+        log.write(f"{package.name} {package.version} ({package.hash[:12]})")
+        self.slot.start({**job, "app": app}, limits=limits, log=log.write)
 
     def make_job(self) -> dict[str, Any]:
         return {
@@ -207,14 +239,15 @@ class RunAttempt:
     def store_event(self, event: dict[str, Any], log: RunLog) -> bool:
         match event["event"]:
             case "started":
-                self.write(lambda: leases.engine_record(claim=self.claim, engine=event["engine"]))
+                choice = {"engine": event["engine"], "device_type": event["device"]}
+                self.write(lambda: leases.start_record(claim=self.claim, **choice))
             case "checkpoint":
                 path, number = event["path"], event["round"]
                 self.write(lambda: leases.checkpoint_record(claim=self.claim, path=path, round_number=number))
             case "unsaved":
                 logger.warning("Run %s goes on without it: %s", self.claim.run, event["reason"])
             case "done":
-                artifact = str(Path(event["artifact"]).relative_to(home()))
+                artifact = str(Path(event["artifact"]).relative_to(home())) if event["artifact"] else ""
                 results = {"provenance": event["provenance"], "findings": event["findings"]}
                 self.end(leases.run_finish, artifact=artifact, **results)
                 shutil.rmtree(checkpoint_folder(self.claim.run), ignore_errors=True)
@@ -228,6 +261,8 @@ class RunAttempt:
                 return True
             case "changed":
                 return self.handle_change(event, log)
+            case "accelerator":
+                return self.handle_accelerator_error(event, log)
         return False
 
     def handle_change(self, event: dict[str, Any], log: RunLog) -> bool:
@@ -240,13 +275,35 @@ class RunAttempt:
         if self.renewed or not may_help:
             self.end(leases.run_fail, reason=event["reason"])
             return True
-        self.renewed = True
         log.write("The code is read anew, by another process.")
+        self.restart_job(log)
+        return False
+
+    def restart_job(self, log: RunLog) -> None:
+        self.renewed = True
         self.slot.renew()
         self.start_job(log)
         if self.stop_deadline is not None:
             self.slot.stop()
-        return False
+
+    def handle_accelerator_error(self, event: dict[str, Any], log: RunLog) -> bool:
+        """The runner leaves: in its process no run would end well any more. True where the attempt ended.
+
+        In the middle of a run another worker of that kind tries next, from the last checkpoint. A device that cannot
+        even begin, in a second process too, is broken: the run goes back uncounted, and the worker takes no other.
+        """
+        log.write(event["trace"].rstrip() or event["reason"])
+        if event["begun"]:
+            self.slot.close()
+            self.end(leases.run_lose_device, reason=event["reason"])
+        elif self.renewed:
+            self.slot.close()
+            self.write(lambda: self.process.withdraw(event["reason"]))
+            self.end(leases.run_release, reason=event["reason"])
+        else:
+            self.restart_job(log)
+            return False
+        return True
 
     def obey(self, instructions: Instructions) -> None:
         self.next_beat = time.monotonic() + HEARTBEAT_SECONDS

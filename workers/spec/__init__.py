@@ -1,5 +1,6 @@
 """Specs: one run (`RunSpec`), a grid of them (`expand`), and what makes two of them the same (`canonical_hash`)."""
 
+from workers.spec.appspec import AnySpec, AppSpec, is_app, parse_spec
 from workers.spec.grid import Grid, PlannedRun, count_runs, expand
 from workers.spec.identity import canonical_hash, cell_hash
 from workers.spec.launch_identity import IdentityError, LaunchIdentity, launch_identity, require_identity
@@ -7,6 +8,8 @@ from workers.spec.paths import flatten, varying_paths
 from workers.spec.runspec import RunSpec, parse_run
 
 __all__ = [
+    "AnySpec",
+    "AppSpec",
     "Grid",
     "IdentityError",
     "LaunchIdentity",
@@ -17,8 +20,10 @@ __all__ = [
     "count_runs",
     "expand",
     "flatten",
+    "is_app",
     "launch_identity",
     "parse_run",
+    "parse_spec",
     "require_identity",
     "varying_paths",
 ]

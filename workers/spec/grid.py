@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workers.errors import Problem, SpecError
+from workers.spec.appspec import AnySpec, parse_spec
 from workers.spec.identity import CellIdentity, cell_identity
-from workers.spec.runspec import RunSpec, parse_run
 
 DEFAULT_LIMIT = 10_000
 VALID_SEEDS = range(2**31)
@@ -20,7 +20,7 @@ VALID_SEEDS = range(2**31)
 class PlannedRun:
     """`sources` is what it is to be computed from besides its spec (`identity.run_sources`)."""
 
-    spec: RunSpec
+    spec: AnySpec
     hash: str
     cell: str
     sources: Mapping[str, Any]
@@ -78,7 +78,7 @@ class CellParser:
     """Runs that differ only in seed are checked and hashed as one: most of a grid is seeds."""
 
     def __init__(self) -> None:
-        self.cells: dict[str, tuple[RunSpec, CellIdentity]] = {}
+        self.cells: dict[str, tuple[AnySpec, CellIdentity]] = {}
 
     def plan(self, data: Mapping[str, Any]) -> PlannedRun:
         seed, cell = data.get("seed", 0), repr({key: value for key, value in data.items() if key != "seed"})
@@ -86,7 +86,7 @@ class CellParser:
             first, identity = self.cells[cell]
             spec = first.model_copy(update={"seed": seed})
         else:
-            spec = parse_run(data)
+            spec = parse_spec(data)
             identity = cell_identity(spec)
             self.cells[cell] = spec, identity
         return PlannedRun(spec, identity.run_hash(spec.seed), identity.cell, identity.sources)

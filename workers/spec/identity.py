@@ -15,10 +15,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from workers.apps.library import find_app
 from workers.catalog import load_catalog
 from workers.catalog.component import Component, Kind, Parameters
 from workers.catalog.plugins import require_unchanged
-from workers.engine_version import ENGINE_VERSION
+from workers.engine_version import APP_ENGINE_VERSION, ENGINE_VERSION
+from workers.spec.appspec import AnySpec, AppSpec
 from workers.spec.first_wave import FIRST_WAVE_FIELDS
 from workers.spec.runspec import RunSpec
 
@@ -39,39 +41,57 @@ class CellIdentity:
         return sha256_hex(f"{self.before}{seed}{self.after}")
 
 
-def cell_identity(spec: RunSpec) -> CellIdentity:
+def cell_identity(spec: AnySpec) -> CellIdentity:
     """What all seeds of a cell share, worked out once: a grid has many of them."""
-    parts = identity_parts(spec)
+    return cell_identity_of(identity_parts(spec))
+
+
+def cell_identity_of(parts: dict[str, Any]) -> CellIdentity:
     parts["spec"]["seed"] = ANY_SEED
     before, after = canonical_json(parts).split(f'"seed":"{ANY_SEED}"')
     del parts["spec"]["seed"]
     return CellIdentity(canonical_digest(parts), f'{before}"seed":', after, run_sources(parts))
 
 
-def canonical_hash(spec: RunSpec) -> str:
+def canonical_hash(spec: AnySpec) -> str:
     """Hex SHA-256 over the resolved spec, the data set's checksum, and the versions of components and engine."""
     return canonical_digest(identity_parts(spec))
 
 
-def cell_hash(spec: RunSpec) -> str:
+def cell_hash(spec: AnySpec) -> str:
     """The same for all runs that differ only in seed."""
     without_seed = identity_parts(spec)
     del without_seed["spec"]["seed"]
     return canonical_digest(without_seed)
 
 
-def identity_parts(spec: RunSpec) -> dict[str, Any]:
+def identity_parts(spec: AnySpec) -> dict[str, Any]:
     """Raises a `StalePluginError` where this process holds other code than the files have by now."""
+    if isinstance(spec, AppSpec):
+        return app_identity_parts(spec, find_app(spec.app.name).hash)
     components = spec_components(spec)
     for path, component in components.items():
         require_unchanged(component, path)
     parts: dict[str, Any] = {
         "spec": identity_fields(spec),
         "data": load_catalog().datasets[spec.dataset.name].checksum(spec.dataset),
-        "versions": {component.kind: component.stamp for component in components.values()},
+        "versions": {component.kind: component.stamp_in(spec) for component in components.values()},
     }
     if ENGINE_VERSION > FIRST_ENGINE:
         parts["engine_version"] = ENGINE_VERSION
+    return parts
+
+
+def app_identity_parts(spec: AppSpec, digest: str) -> dict[str, Any]:
+    """An app's data are its own business: its content's hash stands for its code, its defaults and what it loads."""
+    fields = spec.model_dump(mode="json")
+    if spec.engine == "auto":
+        del fields["engine"]
+    if not spec.app.metrics:
+        del fields["app"]["metrics"]
+    parts: dict[str, Any] = {"spec": fields, "data": "", "versions": {"app": digest}}
+    if APP_ENGINE_VERSION > FIRST_ENGINE:
+        parts["engine_version"] = APP_ENGINE_VERSION
     return parts
 
 

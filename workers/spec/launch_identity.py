@@ -8,6 +8,7 @@ from typing import Any
 
 from workers.catalog import load_catalog
 from workers.errors import FederationError, TributaryError
+from workers.spec.appspec import AnySpec
 from workers.spec.identity import canonical_digest, identity_parts, run_sources, spec_components
 from workers.spec.runspec import RunSpec
 
@@ -37,7 +38,7 @@ class IdentityError(TributaryError):
         self.code_differs = code_differs
 
 
-def launch_identity(spec: RunSpec) -> LaunchIdentity:
+def launch_identity(spec: AnySpec) -> LaunchIdentity:
     """As of now, by what this process has loaded."""
     parts = identity_parts(spec)
     return LaunchIdentity(canonical_digest(parts), run_sources(parts))

@@ -6,13 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+APP_FIELDS = ("name", "config", "clients", "metrics")
+
 
 def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A component's name stands at the component's own path: strategy.name becomes strategy."""
+    """A component's name stands at the component's own path: strategy.name becomes strategy. What an app's config has
+
+    stands at `app.KEY`, unless that is a field of `app` itself.
+    """
     flat: dict[str, Any] = {}
     for key, value in spec.items():
         path = f"{prefix}.{key}" if prefix else key
-        if isinstance(value, dict):
+        if path == "app.config":
+            flat |= {f"app.config.{each}" if each in APP_FIELDS else f"app.{each}": value[each] for each in value}
+        elif isinstance(value, dict):
             flat |= flatten(value, path)
         elif key == "name" and prefix:
             flat[prefix] = value

@@ -43,10 +43,12 @@ from experiments.compare.charts.values import ValueChoice
 from experiments.compare.choices import choices_of
 from experiments.compare.displays.subject import Subject
 from experiments.compare.samples import one_column, samples_of, spent_samples
+from experiments.labels.axes import method_name
 from experiments.labels.metrics import DETECTOR_ACCURACY, MetricLabel, metric_label, percent_label
 from experiments.presets.marks import marks_on_curve
 from experiments.statistics.curves import curve_statistics
 from experiments.statistics.over_seeds import SeedStatistics
+from workers.spec import is_app
 
 TRAFFIC_LABEL = MetricLabel("bytes", "Traffic of all rounds", "MB", 1e-6, 2)
 TRAFFIC = {"Upload": "bytes_up", "Download": "bytes_down", "Client to client": "bytes_peer"}
@@ -58,11 +60,10 @@ def swap_moments_chart(subject: Subject) -> Chart:
     styles = dict(list(subject.styles_by_column(column="dataset").items())[:MOST_LINES])
     points = curve_statistics(cells=runs_by_cell(subject, styles), metric="accuracy")
     info = compare_curves_info(points, styles, metric_label("accuracy"), narrow=subject.narrow)
-    rounds = {cell.key: cell.spec["rounds"] for cell in subject.selection.cells}
     moments_by_label = {
         styles[cell].line.label: moments
         for cell, spec in subject.selection.specs.items()
-        if cell in styles and (moments := swap_moments(spec["strategy"], rounds[cell]))
+        if cell in styles and not is_app(spec) and (moments := swap_moments(spec["strategy"], spec["rounds"]))
     }
     chart = display_curves_chart("Swap and average moments", info, points, styles)
     figure = {**chart.figure, "data": [*chart.figure["data"], *swap_moment_marks(info, moments_by_label)]}
@@ -86,7 +87,7 @@ def detectors_together_chart(subject: Subject) -> Chart:
 
 def metrics_chart(title: str, subject: Subject, words: Mapping[str, str], *, first: int = 0) -> Chart:
     """Several metrics in one chart from that round on, a panel for each cell that has detectors."""
-    cells = [cell for cell in subject.selection.cells if cell.spec["strategy"]["name"] == "athena"]
+    cells = [cell for cell in subject.selection.cells if method_name(cell.spec) == "athena" and not is_app(cell.spec)]
     panels = panel_words(subject, [cell.key for cell in cells])
     points: list[SeedStatistics] = []
     styles: dict[str, CellStyle] = {}

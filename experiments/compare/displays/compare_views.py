@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from experiments.compare.chart_builders import MOST_LINES
 from experiments.compare.displays.subject import Subject
 from experiments.labels.axes import axis_title
+from experiments.labels.metrics import metric_label, sort_metric_names
 
 RATIO = "hybrid.ratio"
 SKEWS = ("label-dirichlet", "classes-per-client", "shards")
@@ -25,10 +27,14 @@ class CompareView:
 def curve_views(subject: Subject) -> list[CompareView]:
     return [
         CompareView(title, "curves", view_query(subject, *style_choices(subject), ("metric", metric), *only))
-        for metric, name in (("accuracy", "Test accuracy"), ("loss", "Test loss"))
-        for title, only in split_curves(subject, name)
-        if metric in subject.metrics
+        for metric in drawn_metrics(subject.metrics)
+        for title, only in split_curves(subject, metric_label(metric).text)
     ]
+
+
+def drawn_metrics(metrics: Sequence[str]) -> list[str]:
+    """Accuracy and loss, or whatever an app measures in their place."""
+    return [name for name in ("accuracy", "loss") if name in metrics] or sort_metric_names(list(metrics))[:2]
 
 
 def style_choices(subject: Subject) -> list[tuple[str, str]]:
@@ -66,9 +72,7 @@ def overlay_views(subject: Subject) -> list[CompareView]:
 def skewed_partitions(subject: Subject) -> list[str]:
     """The words of partitions that skew labels, where there are others too."""
     words = subject.selection.axes.get("partition", {})
-    skewed = [
-        words[cell] for cell, spec in subject.selection.specs.items() if words and spec["partition"]["name"] in SKEWS
-    ]
+    skewed = [words[cell] for cell, row in subject.selection.flat.items() if words and row.get("partition") in SKEWS]
     return list(dict.fromkeys(skewed))
 
 

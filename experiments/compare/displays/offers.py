@@ -57,8 +57,14 @@ def display_content(name: Display, subject: Subject) -> DisplayContent:
     return DisplayContent(name, offer.views(subject), charts, offer.tables(subject), name == "holdings")
 
 
+def has_own_engine(subject: Subject) -> bool:
+    """Whether some cells are not of apps, whose data nobody here knows."""
+    return bool(subject.strategies)
+
+
 def has_several_cells(subject: Subject) -> bool:
-    return len(subject.selection.cells) > 1
+    """With accuracies, that is: an app may measure something else."""
+    return len(subject.selection.cells) > 1 and "accuracy" in subject.metrics
 
 
 def has_enough_rounds(subject: Subject) -> bool:
@@ -81,8 +87,10 @@ def has_detectors(subject: Subject) -> bool:
     return DETECTOR_ACCURACY in subject.metrics
 
 
-def has_few_strategies(subject: Subject) -> bool:
-    return "strategy" in subject.selection.axes and len(subject.selection.cells) <= MOST_BARS
+def has_few_bars(subject: Subject) -> bool:
+    """One for each cell of few strategies, or of an app."""
+    compared = "strategy" in subject.selection.axes or not has_own_engine(subject)
+    return compared and has_several_cells(subject) and len(subject.selection.cells) <= MOST_BARS
 
 
 def has_several_models(subject: Subject) -> bool:
@@ -110,10 +118,10 @@ OFFERS: dict[Display, Offer] = {
     "against-ratio": Offer(has_ratios, views=compare_views.ratio_views),
     "rounds-to-target": Offer(has_several_cells, views=target_views, tables=target_tables),
     "swap-moments": Offer(has_swaps, charts=("swap-moments",)),
-    "traffic": Offer(has_few_strategies, charts=("traffic",), tables=tables.convergence_tables),
+    "traffic": Offer(has_few_bars, charts=("traffic",), tables=tables.convergence_tables),
     "detectors": Offer(has_detectors, charts=("detectors", "detectors-together")),
-    "final-bars": Offer(has_few_strategies, charts=("final-bars",)),
+    "final-bars": Offer(has_few_bars, charts=("final-bars",)),
     "sizes": Offer(has_several_models, charts=("sizes",)),
     "groups": Offer(has_groups, tables=tables.group_tables),
-    "holdings": Offer(lambda subject: True),
+    "holdings": Offer(has_own_engine),
 }

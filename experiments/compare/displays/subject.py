@@ -17,7 +17,9 @@ from experiments.models import RunState, Study
 from experiments.presets.preset import Preset
 from experiments.presets.readings import CurvesBySeed
 from experiments.presets.selectors import curves_by_seed, read_run_curves
+from experiments.results.selectors.runs import longest_run
 from experiments.statistics.curves import metric_names
+from workers.spec import is_app
 
 DEFAULT_TARGET = 0.9
 MOST_TABLE_ROUNDS = 5
@@ -55,7 +57,7 @@ class Subject:
     def is_decided(self, axis: str) -> bool:
         """Strategy and data set never are; model, partition and noise may be by the data set, others by any."""
         axes = self.selection.axes
-        if axis in ("strategy", "dataset"):
+        if axis in ("strategy", "app", "dataset"):
             return False
         by = ("dataset",) if axis in MAIN_AXES else [each for each in COMPONENT_KINDS if each != axis]
         return any(follows_from(axes[axis], axes[each]) for each in by if each in axes)
@@ -66,11 +68,13 @@ class Subject:
 
     @property
     def strategies(self) -> list[dict[str, object]]:
-        return [cell.spec["strategy"] for cell in self.selection.cells]
+        """Of the cells that have one: an app brings its own."""
+        return [cell.spec["strategy"] for cell in self.selection.cells if not is_app(cell.spec)]
 
-    @property
+    @cached_property
     def rounds(self) -> int:
-        return max((cell.spec["rounds"] for cell in self.selection.cells), default=0)
+        """Of the longest run; an app's spec may not say it."""
+        return longest_run(list(self.selection.runs))
 
     @property
     def table_rounds(self) -> tuple[int, ...]:

@@ -7,9 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from experiments.charts.chart import csv_text
 from experiments.compare.chart_builders import selection_table
 from experiments.compare.charts.pivot_table import pivot_latex, pivot_markdown
-from experiments.compare.choices import choices_of
 from experiments.compare.samples import samples_of
-from experiments.compare.selection import selection_of
+from experiments.compare.selection import requested_selection
 from experiments.compare.views.page import requested_chart
 
 FORMATS = {"tex": ("application/x-tex", pivot_latex), "md": ("text/markdown", pivot_markdown)}
@@ -31,8 +30,7 @@ def paper_file(kind: str, query: QueryDict) -> HttpResponse:
     if kind not in FORMATS:
         raise Http404
     content_type, write = FORMATS[kind]
-    choices = choices_of(query)
-    selection = selection_of(choices)
+    selection, choices = requested_selection(query)
     table = selection_table(selection, choices, samples_of(selection, choices))
     return file_response(write(table), content_type, f"compare-table.{kind}")
 

@@ -32,24 +32,22 @@ from experiments.compare.charts.significance import (
     pair_words,
 )
 from experiments.compare.charts.values import VALUE_KINDS, compared_axis, lost_text, sample_text, value_label
-from experiments.compare.choices import ALL_BANDS, TABS, Choices, choices_of
+from experiments.compare.choices import ALL_BANDS, TABS, Choices
 from experiments.compare.samples import samples_of
-from experiments.compare.selection import Selection, selection_of
+from experiments.compare.selection import Selection, requested_selection
 from experiments.compare.selectors.cells import offered_studies, tags_in_use
 from experiments.compare.selectors.clients import client_accuracies
 from experiments.compare.selectors.saved_views import links_for, views_for
-from experiments.labels.axes import axis_title
+from experiments.labels.axes import axis_title, main_parts
 from experiments.labels.metrics import metric_label, sort_metric_names
 from experiments.labels.specs import spec_diff
 from experiments.models import Run
-from experiments.statistics.curves import metric_names
 from experiments.web.requests import current_user
 
 
 @gzip_page
 def compare(request: HttpRequest) -> HttpResponse:
-    choices = choices_of(request.GET)
-    selection = selection_of(choices)
+    selection, choices = requested_selection(request.GET)
     context = {
         **page_context(selection, choices, request.GET),
         "base": reverse("compare"),
@@ -87,9 +85,8 @@ def common_facts(selection: Selection) -> str:
     """What all cells have in common, in the order in which people say it."""
     if not selection.cells:
         return ""
-    spec, parts = selection.cells[0].spec, ("strategy", "model", "dataset", "partition")
-    fixed = [str(spec[part]["name"]) for part in parts if part not in selection.axes]
-    return " · ".join(fixed)
+    parts = [main_parts(cell.flat) for cell in selection.cells]
+    return " · ".join(name for part, name in parts[0].items() if all(each.get(part) == name for each in parts))
 
 
 @gzip_page
@@ -100,11 +97,9 @@ def chart_json(request: HttpRequest, name: str) -> JsonResponse:
 def requested_chart(name: str, query: QueryDict) -> Chart:
     if name not in CHART_BUILDERS:
         raise Http404
-    choices = choices_of(query)
-    return CHART_BUILDERS[name](selection_of(choices), choices)
+    return CHART_BUILDERS[name](*requested_selection(query))
 
 
-MOST_SAMPLED_RUNS = 12
 X_WORDS = {"round": "round", "steps": "local steps", "samples": "samples", "bytes": "bytes", "seconds": "seconds"}
 
 
@@ -130,10 +125,8 @@ def controls_context(selection: Selection, choices: Choices, query: QueryDict) -
 
 
 def metric_choices(selection: Selection, choices: Choices) -> list[str]:
-    """Those of one run of each strategy, which may have metrics of its own; the chosen one is always among them."""
-    runs = {cell.spec["strategy"]["name"]: cell.runs[0].pk for cell in reversed(selection.cells)}
-    names = metric_names(runs=list(runs.values())[:MOST_SAMPLED_RUNS])
-    return sort_metric_names(list(dict.fromkeys([*names, choices.metric])))
+    """Those that there are, and the chosen one always."""
+    return sort_metric_names(list(dict.fromkeys([*selection.metrics, choices.metric])))
 
 
 def changed_query(query: QueryDict, **changes: str) -> str:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from experiments.access.services.share_links import link_open
 from experiments.compare.chart_builders import CHARTS_BY_TAB
 from experiments.compare.choices import choices_of
-from experiments.compare.selection import selection_of
+from experiments.compare.selection import requested_selection
 from experiments.compare.views.downloads import csv_file, paper_file
 from experiments.compare.views.page import page_context, requested_chart
 from experiments.models import ShareLink
@@ -25,9 +25,9 @@ PRIVATE = {"Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer
 @gzip_page
 def shared(request: HttpRequest, secret: str) -> HttpResponse:
     link = open_link(secret)
-    choices = choices_of(QueryDict(link.query))
+    selection, choices = requested_selection(QueryDict(link.query))
     shared_context = {"base": reverse("shared", args=[secret]), "read_only": True, "link": link, "query": ""}
-    context = {**page_context(selection_of(choices), choices, QueryDict("")), **shared_context}
+    context = {**page_context(selection, choices, QueryDict("")), **shared_context}
     return private_response(render(request, "pages/compare_shared.html", context))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.client_data.selectors import client_distribution, require_same_data
+from experiments.client_data.selectors import client_distribution, run_federation
 from experiments.export.columns import RunColumns
 from experiments.export.tables.table import WORD, Table, row_batch
 from experiments.models import Run
@@ -45,8 +45,7 @@ def partition_batches(columns: RunColumns, schema: Any) -> Iterator[Any]:
 
 def run_rows(run: Run, cached_rows: Any) -> list[Row]:
     try:
-        spec = federation_spec(run.spec)
-        require_same_data(spec, run.launch_sources)
+        spec = run_federation(run.spec, run.launch_sources)
         rows: list[Row] = cached_rows(json.dumps(federation_fields(spec), sort_keys=True))
     except TributaryError as error:
         return [(None, None, None, error.detail)]

@@ -3,6 +3,7 @@
     database.dump            pg_dump's own format
     home/runs/...            logs, final models, checkpoints of unfinished runs
     home/datasets/...        the lab's own data
+    home/apps/...            versions of its Flower apps
     manifest.json            format, migrations, rows and sum of each table, size and SHA-256 of each file
 
 A reader believes nothing that the manifest does not name, and no name that leads out of the folder it unpacks to.
@@ -26,7 +27,7 @@ from workers.errors import TributaryError
 FORMAT = 1
 PRODUCT = "tributary-backup"
 DUMP, MANIFEST, HOME = "database.dump", "manifest.json", "home"
-KEPT_FOLDERS = ("runs", "datasets")
+KEPT_FOLDERS = ("runs", "datasets", "apps")
 LARGEST_MANIFEST = 256 * 2**20
 BLOCK = 1 << 20
 

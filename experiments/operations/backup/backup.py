@@ -11,10 +11,13 @@ from pathlib import Path
 from django.conf import settings
 
 from experiments.access.services.audit import audit_record
-from experiments.models import Attempt, Run, RunState
+from experiments.flower_apps.selectors import VERSION_FOLDER
+from experiments.models import Attempt, Outcome, Run, RunState
 from experiments.operations.backup import database
 from experiments.operations.backup.archive import DUMP, HOME, ArchiveWriter, BackupError, Manifest, write_whole_file
-from workers.home import log_file
+from workers.apps.library import CURRENT
+from workers.apps.package import content_files
+from workers.home import artifact_folder, log_file
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def write_archive(writer: ArchiveWriter, folder: Path) -> tuple[Manifest, int]:
         elsewhere = sum(not (settings.HOME.path / path).is_file() for path in final_models())
         database.dump_database(folder / DUMP, moment)
     writer.add(DUMP, folder / DUMP)
-    for path in (*paths, *own_data_files()):
+    for path in (*paths, *own_data_files(), *app_version_files()):
         writer.add(f"{HOME}/{path.relative_to(settings.HOME.path)}", path)
     writer.finish(facts)
     return facts, elsewhere
@@ -62,11 +65,14 @@ def final_models() -> list[str]:
 
 
 def run_files() -> Iterator[Path]:
-    """Logs, final models, and the checkpoints that unfinished runs would go on from."""
+    """Logs, final models, what an app without a model wrote, and the checkpoints of unfinished runs."""
     home = settings.HOME.path
     yield from (log_file(pk) for pk in Run.objects.values_list("pk", flat=True) if log_file(pk).is_file())
     for artifact in final_models():
         yield from files_inside((home / artifact).parent)
+    without_model = Attempt.objects.filter(outcome=Outcome.DONE, run__state=RunState.DONE, run__artifact="")
+    for run, token in without_model.values_list("run_id", "token"):
+        yield from files_inside(artifact_folder(run, token))
     resumable = Attempt.objects.exclude(run__state=RunState.DONE).exclude(checkpoint="")
     for checkpoint in resumable.values_list("checkpoint", flat=True):
         yield from files_inside(Path(checkpoint))
@@ -77,6 +83,15 @@ def own_data_files() -> Iterator[Path]:
     datasets = settings.HOME.path / "datasets"
     for folder in sorted([datasets / "npz", *datasets.glob("npz-*")]):
         yield from files_inside(folder)
+
+
+def app_version_files() -> Iterator[Path]:
+    """Every version that runs were launched with, whole: its hash is of all its files. Environments are made again."""
+    for folder in sorted((settings.HOME.path / "apps").glob("*/*")):
+        if VERSION_FOLDER.fullmatch(folder.name):
+            yield from content_files(folder)
+        elif folder.name == CURRENT:
+            yield folder
 
 
 def files_inside(folder: Path) -> Iterator[Path]:

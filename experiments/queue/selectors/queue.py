@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
 from experiments.models import Device, Membership, Run, RunState, Study, User
-from experiments.queue.selectors.workers import living_workers
+from experiments.queue.selectors.workers import living_device_types
 from experiments.studies.selectors.progress import Progress, progress_of
 
 PAGE = 50
@@ -38,17 +38,18 @@ WITH RECURSIVE waiting AS (
 )
 """
 # As workers will take them, were all runs equally long: see `queue.services.claim`. A person with two runs at work is
-# two places behind one who has none. What is paused, or needs a GPU that no worker has, comes last.
-# No study has more runs among the first n than its own first n, which is `deep`.
+# two places behind one who has none. What is paused, or needs a GPU or began on a type of device that no worker has,
+# comes last. No study has more runs among the first n than its own first n, which is `deep`.
 QUEUE_ORDER = f"""
 {WAITING_AND_BUSY}, held AS (
     SELECT DISTINCT ON (first.run_id)
         first.run_id, first.turn, study.id AS study_id, study.owner_id, study.priority,
-        study.paused OR study.requires <> ALL(%(devices)s) AS stuck
+        study.paused OR study.requires <> ALL(%(devices)s) OR run.requires <> ALL(%(devices)s)
+            OR run.device_type <> ALL(%(device_types)s) AS stuck
     FROM waiting JOIN experiments_study AS study ON study.id = waiting.study_id CROSS JOIN LATERAL (
         SELECT membership.run_id, membership.turn FROM experiments_membership AS membership
         WHERE membership.study_id = study.id AND membership.waiting ORDER BY membership.turn LIMIT %(deep)s
-    ) AS first
+    ) AS first JOIN experiments_run AS run ON run.id = first.run_id
     WHERE NOT study.cancelled
     ORDER BY first.run_id, stuck, study.priority DESC, study.id
 ), ranked AS (
@@ -137,16 +138,18 @@ def waiting_runs(filters: QueueFilters, limit: int, offset: int) -> list[tuple[i
     scope = {"study": filters.study, "person": filters.person.pk if filters.person else None}
     with connection.cursor() as cursor:
         deep = None if any(scope.values()) else limit + offset
-        cursor.execute(
-            QUEUE_ORDER, {**scope, "devices": available_devices(), "deep": deep, "limit": limit, "offset": offset}
-        )
+        cursor.execute(QUEUE_ORDER, {**scope, **device_scope(), "deep": deep, "limit": limit, "offset": offset})
         return list(cursor.fetchall())
+
+
+def device_scope() -> dict[str, list[str]]:
+    """What runs may require, and may have begun on, to have a place in the order; without workers, CPUs will come."""
+    return {"devices": available_devices(), "device_types": ["", *(living_device_types() or {"cpu"})]}
 
 
 def available_devices() -> list[str]:
     """What studies may require and get."""
-    gpus = living_workers().exclude(device="cpu").exists()
-    return [Device.CPU, Device.GPU] if gpus else [Device.CPU]
+    return [Device.CPU, Device.GPU] if living_device_types() - {"cpu"} else [Device.CPU]
 
 
 def load_queue_rows(places: Sequence[tuple[int, int | None]]) -> list[QueueRow]:

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from experiments.models import Run, RunState, Study, Worker
 
 MINUTES = 60
+TROUBLE = "trouble"
 BEAT_SECONDS = 5
 ALIVE_FOR = timedelta(seconds=4 * BEAT_SECONDS)
 
@@ -105,6 +106,11 @@ def latest_value(line: Sequence[float | None]) -> float | None:
 
 def living_workers() -> QuerySet[Worker]:
     return Worker.objects.filter(heartbeat__gt=Now() - ALIVE_FOR).order_by("id")
+
+
+def living_device_types() -> set[str]:
+    """Of workers that live and whose device works, those that take no run for the moment too."""
+    return {worker.device_type for worker in living_workers() if TROUBLE not in worker.facts}
 
 
 def available_workers() -> list[Worker]:

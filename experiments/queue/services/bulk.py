@@ -13,7 +13,7 @@ from experiments.access.services.rights import require_launch
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.models import Membership, Run, Study, User
 from experiments.queue.services.retry import managed_studies, relaunch_runs
-from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, live_runs_by_hash, requeue_runs
+from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, equal_live_runs, requeue_runs
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.selectors.identity import changed_runs
 from experiments.studies.services.changes import study_cancel, study_pause, study_resume, study_retry, study_update
@@ -111,9 +111,10 @@ def member_runs(members: Iterable[Membership]) -> set[int]:
 
 def replaced_runs(runs: Sequence[int]) -> set[int]:
     """Those whose place a live run has taken, or another of these will."""
-    shared = list(Run.objects.filter(pk__in=runs, shared=True).only("pk", "hash").order_by("pk"))
-    live = live_runs_by_hash(shared)
-    return {run.pk for run in shared if live.setdefault(run.hash, run.pk) != run.pk}
+    shared = list(Run.objects.filter(pk__in=runs, shared=True).only("pk", "hash", "requires").order_by("pk"))
+    live = equal_live_runs(shared)
+    first: dict[tuple[str, str], int] = {}
+    return {run.pk for run in shared if first.setdefault((run.hash, run.requires), live.get(run, run.pk)) != run.pk}
 
 
 def studies_change(*, studies: Iterable[int], actor: User, action: str, priority: int | None = None) -> BulkOutcome:

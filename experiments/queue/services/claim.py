@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -12,8 +13,12 @@ from django.db.models.functions import Now
 
 from experiments.models import Attempt, Device, Run, RunState, Worker
 from experiments.queue.selectors.queue import WAITING_AND_BUSY
+from experiments.queue.selectors.workers import living_workers
 from experiments.queue.services.leases import Claim, lose_runs
 from experiments.results.live.notify import notify_states
+
+ELSEWHERE_SECONDS = 60
+"""For so long others have the first turn at a run after an accelerator failed it; then any worker may try again."""
 
 # Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
 # worker prefers what needs its GPU.
@@ -34,10 +39,17 @@ WHERE NOT study.paused AND NOT study.cancelled AND study.requires = ANY(%(device
 ORDER BY study.priority DESC, study.requires = 'gpu' DESC, COALESCE(busy.runs, 0), COALESCE(served.attempt, 0), study.id
 """
 
+# What began on one type of device goes on there; what the GPU of this worker failed is for others to try first.
 NEXT_RUN = """
 SELECT run.id
 FROM experiments_membership AS membership JOIN experiments_run AS run ON run.id = membership.run_id
 WHERE membership.study_id = %(study)s AND membership.waiting AND run.state = 'queued'
+    AND run.requires = ANY(%(devices)s) AND run.device_type IN ('', %(device_type)s)
+    AND NOT EXISTS (
+        SELECT FROM experiments_attempt AS attempt
+        WHERE attempt.run_id = run.id AND attempt.worker = %(worker)s AND attempt.outcome = 'accelerator'
+            AND attempt.ended > clock_timestamp() - %(elsewhere)s * interval '1 second'
+    )
 ORDER BY membership.turn LIMIT 1
 FOR UPDATE OF run SKIP LOCKED
 """
@@ -48,22 +60,36 @@ def run_claim(*, worker: Worker) -> Claim | None:
     if not Worker.objects.filter(pk=worker.pk, draining=False).exists():
         return None
     with transaction.atomic():
-        run = next_run(devices_for(worker))
+        run = next_run(worker)
         return None if run is None else lease_run(run, worker)
 
 
 def devices_for(worker: Worker) -> list[str]:
-    return [Device.CPU] if worker.device == "cpu" else [Device.GPU, Device.CPU]
+    return [Device.CPU] if worker.device_type == "cpu" else [Device.GPU, Device.CPU]
 
 
-def next_run(devices: list[str]) -> int | None:
+def next_run(worker: Worker) -> int | None:
+    scope: dict[str, Any] = {
+        "devices": devices_for(worker),
+        "device_type": worker.device_type,
+        "worker": worker.name,
+        "elsewhere": ELSEWHERE_SECONDS if has_equal(worker) else 0,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(NEXT_STUDIES, {"devices": devices})
+        cursor.execute(NEXT_STUDIES, scope)
         for (study_id,) in cursor.fetchall():
-            cursor.execute(NEXT_RUN, {"study": study_id})
+            cursor.execute(NEXT_RUN, {**scope, "study": study_id})
             if row := cursor.fetchone():
                 return int(row[0])
     return None
+
+
+def has_equal(worker: Worker) -> bool:
+    """Whether another worker with an accelerator of that type could take what this one's failed."""
+    if worker.device_type == "cpu":
+        return False
+    others = living_workers().filter(draining=False).exclude(pk=worker.pk)
+    return any(other.device_type == worker.device_type for other in others)
 
 
 def lease_run(run_id: int, worker: Worker) -> Claim:

@@ -22,6 +22,7 @@ from experiments.models import Attempt, Outcome, Run, RunState
 from experiments.results.live.notify import notify_rounds, notify_states
 from experiments.results.models import LAUNCHED_WITH
 from workers.engine.records import RoundRecord
+from workers.spec import is_app
 
 MAX_CRASHES = 3
 
@@ -54,6 +55,7 @@ class Instructions:
 EXTEND_LEASE = """
 UPDATE experiments_run AS run SET
     rounds_done = GREATEST(run.rounds_done, %(round)s),
+    rounds_total = GREATEST(run.rounds_total, %(round)s),
     lease_until = clock_timestamp() + %(lease)s * interval '1 second'
 WHERE run.id = %(run)s AND run.lease_token = %(token)s
 RETURNING
@@ -126,13 +128,13 @@ def insert_rounds(run: int, records: Sequence[RoundRecord]) -> None:
             cursor.execute(INSERT_METRICS, [run, *(list(column) for column in zip(*metrics, strict=True))])
 
 
-def engine_record(*, claim: Claim, engine: str) -> None:
-    """The path that the first attempt chose, kept for every later one."""
+def start_record(*, claim: Claim, engine: str, device_type: str) -> None:
+    """The path that the first attempt chose and the type of its device, kept for every later one."""
     with transaction.atomic():
         run = lock_run(claim)
-        if not run.engine:
-            run.engine = engine
-            run.save(update_fields=["engine"])
+        if not (run.engine and run.device_type):
+            run.engine, run.device_type = run.engine or engine, run.device_type or device_type
+            run.save(update_fields=["engine", "device_type"])
 
 
 def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
@@ -150,12 +152,19 @@ def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
 
 
 def run_finish(
-    *, claim: Claim, provenance: Mapping[str, Any], artifact: str = "", findings: Mapping[str, Any] | None = None
+    *,
+    claim: Claim,
+    provenance: Mapping[str, Any],
+    artifact: str | None = None,
+    findings: Mapping[str, Any] | None = None,
 ) -> None:
+    """`artifact` is where its final parameters are; an app may have none. How many rounds an app has is known now."""
     with transaction.atomic():
         run = lock_run(claim)
+        if is_app(run.spec):
+            run.rounds_total = run.rounds_done
         run.provenance = {**json_safe(provenance), LAUNCHED_WITH: run.launch_sources}
-        run.findings, run.artifact = json_safe(findings or {}), artifact
+        run.findings, run.artifact = json_safe(findings or {}), artifact or ""
         end_attempt(run, RunState.DONE, Outcome.DONE)
 
 
@@ -179,6 +188,12 @@ def run_crash(*, claim: Claim, reason: str) -> None:
     """Its process died: tried again a few times, as that may be the machine's fault."""
     with transaction.atomic():
         try_again(lock_run(claim), Outcome.CRASHED, reason)
+
+
+def run_lose_device(*, claim: Claim, reason: str) -> None:
+    """Its accelerator failed: tried again as after a crash, on another worker first."""
+    with transaction.atomic():
+        try_again(lock_run(claim), Outcome.ACCELERATOR, reason)
 
 
 def lose_runs(runs: QuerySet[Run], reason: str) -> int:

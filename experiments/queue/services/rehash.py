@@ -1,4 +1,7 @@
-"""At an upgrade, queued runs become those that the same specs are now. Whatever is done keeps its identity."""
+"""Queued runs that cannot go on as they began: after an upgrade, or where their type of device has gone.
+
+At an upgrade they become the runs that the same specs are now. Whatever is done keeps its identity.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,17 @@ from typing import Any
 from django.db import transaction
 
 from experiments.core.database import Lock, lock_in_transaction
-from experiments.models import Attempt, Metric, Round, Run, RunState
+from experiments.models import Attempt, Device, Metric, Round, Run, RunState
+from experiments.queue.selectors.workers import living_device_types
 from experiments.queue.services.retry import swap_member
-from experiments.queue.services.runs import live_runs_by_hash
+from experiments.queue.services.runs import equal_live_runs
 from experiments.results.live.notify import notify_states
 from experiments.results.models import LAUNCHED_WITH
 from experiments.results.selectors.identity import changed_runs
 from workers.spec import PlannedRun
+
+PROGRESS = ("rounds_done", "engine", "device_type")
+"""What `forget_progress` changes of a run."""
 
 
 def queued_runs_rehash() -> int:
@@ -47,7 +54,8 @@ def is_upgrade(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def rehash_run(run: Run, planned: PlannedRun) -> None:
-    equal = live_runs_by_hash([Run(hash=planned.hash)]).get(planned.hash) if run.shared else None
+    successor = Run(pk=run.pk, hash=planned.hash, requires=run.requires)
+    equal = equal_live_runs([successor]).get(successor) if run.shared else None
     if equal is not None:
         for study in list(run.studies.all()):
             swap_member(study, run, equal, reused=True)
@@ -55,8 +63,34 @@ def rehash_run(run: Run, planned: PlannedRun) -> None:
     forget_progress(run)
     run.hash, run.cell, run.spec = planned.hash, planned.cell, planned.spec.model_dump(mode="json")
     run.provenance = {**run.provenance, LAUNCHED_WITH: dict(planned.sources)}
-    run.save(update_fields=["hash", "cell", "spec", "provenance", "rounds_done", "engine"])
+    run.save(update_fields=["hash", "cell", "spec", "provenance", *PROGRESS])
     notify_states([run.pk])
+
+
+def stranded_device_types() -> set[str]:
+    """Types of device that queued runs began on, which need not be, and that no worker has now."""
+    begun = Run.objects.filter(state=RunState.QUEUED, device_type__gt="", requires=Device.CPU)
+    return set(begun.order_by().values_list("device_type", flat=True).distinct()) - living_device_types()
+
+
+def stranded_runs_restart(*, device_type: str) -> int:
+    """Queued runs that began on a type of device which no worker has any more start anew wherever there is one.
+
+    Half a curve of each would be neither's. What requires a GPU goes on waiting for it.
+    """
+    queued = Run.objects.filter(state=RunState.QUEUED, device_type=device_type, requires=Device.CPU)
+    with transaction.atomic():
+        runs = list(queued.select_for_update(skip_locked=True, of=("self",)))
+        for run in runs:
+            forget_progress(run)
+            run.save(update_fields=PROGRESS)
+            note = f"No worker with a {device_type} device is left: the run starts anew on another."
+            last = Attempt.objects.filter(run=run).order_by("-number").first()
+            if last is not None:
+                last.reason = f"{last.reason}\n{note}".strip()
+                last.save(update_fields=["reason"])
+        notify_states([run.pk for run in runs])
+    return len(runs)
 
 
 def forget_progress(run: Run) -> None:
@@ -64,4 +98,4 @@ def forget_progress(run: Run) -> None:
     Metric.objects.filter(run=run).delete()
     Round.objects.filter(run=run).delete()
     Attempt.objects.filter(run=run).update(checkpoint="", checkpoint_round=None)
-    run.rounds_done, run.engine = 0, ""
+    run.rounds_done, run.engine, run.device_type = 0, "", ""

@@ -13,7 +13,13 @@ from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError
 from experiments.models import Membership, Run, Study, User
 from experiments.queue.services.retention import remove_run_folders
-from experiments.queue.services.runs import UNSUCCESSFUL, live_runs_by_hash, refresh_run, requeue_runs
+from experiments.queue.services.runs import (
+    UNSUCCESSFUL,
+    equal_live_runs,
+    group_by_requirement,
+    refresh_run,
+    requeue_runs,
+)
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.selectors.identity import changed_runs
 from experiments.studies.services.launch import create_runs, hold_live_runs
@@ -52,7 +58,7 @@ def managed_studies(actor: User) -> QuerySet[Study]:
 
 
 def require_no_equal(run: Run) -> None:
-    if run.shared and (equal := live_runs_by_hash([run]).get(run.hash)) not in (None, run.pk):
+    if run.shared and (equal := equal_live_runs([run]).get(run)) not in (None, run.pk):
         raise ConflictError(f"Run {equal} is equal and takes its place: retry the study to hold that one.")
 
 
@@ -62,15 +68,17 @@ def relaunch_runs(changed: Mapping[Run, PlannedRun], studies: QuerySet[Study]) -
     Within a transaction that holds the lock on who holds what.
     """
     successors: dict[int, int] = {}
-    shared = {planned.hash: planned for run, planned in changed.items() if run.shared}
-    held = hold_live_runs(list(shared.values()))
-    new_runs = create_runs([planned for planned in shared.values() if planned.hash not in held], shared=True)
-    for run, planned in changed.items():
-        reused = run.shared and planned.hash in held
-        by_hash = held | new_runs if run.shared else create_runs([planned], shared=False)
-        successors[run.pk] = by_hash[planned.hash]
-        for study in list(studies.filter(memberships__run=run)):
-            swap_member(study, run, successors[run.pk], reused=reused)
+    for requires, runs in group_by_requirement(changed).items():
+        shared = {changed[run].hash: changed[run] for run in runs if run.shared}
+        held = hold_live_runs(list(shared.values()), requires)
+        missing = [planned for planned in shared.values() if planned.hash not in held]
+        new_runs = create_runs(missing, shared=True, requires=requires)
+        for run in runs:
+            planned = changed[run]
+            by_hash = held | new_runs if run.shared else create_runs([planned], shared=False, requires=requires)
+            successors[run.pk] = by_hash[planned.hash]
+            for study in list(studies.filter(memberships__run=run)):
+                swap_member(study, run, successors[run.pk], reused=run.shared and planned.hash in held)
     return successors
 
 

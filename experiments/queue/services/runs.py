@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from django.db import transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_every_holder
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError, GoneError
-from experiments.models import Run, RunState, User
+from experiments.models import Device, Run, RunState, User
 from experiments.results.live.notify import notify_states
 
 ACTIVE = (RunState.QUEUED, RunState.RUNNING)
@@ -38,10 +38,39 @@ def refresh_run(run: Run) -> Run:
     return run
 
 
-def live_runs_by_hash(runs: Iterable[Run]) -> dict[str, int]:
-    """The live run with the same identity, by hash."""
-    hashes = [run.hash for run in runs]
-    return dict(Run.objects.filter(hash__in=hashes, shared=True, state__in=LIVE).values_list("hash", "pk"))
+def live_runs(hashes: Iterable[str], requires: str) -> QuerySet[Run]:
+    """Shared ones that a study with this requirement may hold in place of computing anew.
+
+    One that requires no GPU is computed by whichever worker is free, so any run is as good; for one that requires a
+    GPU a run counts that was computed on one, or will be.
+    """
+    runs = Run.objects.filter(hash__in=list(hashes), shared=True, state__in=LIVE)
+    if requires == Device.CPU:
+        return runs
+    return runs.filter(Q(requires=requires) | (Q(state=RunState.DONE) & ~Q(device_type__in=("", "cpu"))))
+
+
+def best_by_hash(runs: Iterable[Run], requires: str) -> dict[str, Run]:
+    """Of several with one hash a done one, then one that requires the same."""
+    ordered = sorted(runs, key=lambda run: (run.state == RunState.DONE, run.requires == requires, -run.pk))
+    return {run.hash: run for run in ordered}
+
+
+def equal_live_runs(runs: Iterable[Run]) -> dict[Run, int]:
+    """For each of them the live run that has its place, where there is one."""
+    equal: dict[Run, int] = {}
+    for requires, group in group_by_requirement(runs).items():
+        live = live_runs([run.hash for run in group], requires).only("pk", "hash", "state", "requires")
+        best = best_by_hash(live, requires)
+        equal |= {run: best[run.hash].pk for run in group if run.hash in best}
+    return equal
+
+
+def group_by_requirement(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.requires, []).append(run)
+    return groups
 
 
 def cancel_runs(runs: Sequence[int]) -> int:

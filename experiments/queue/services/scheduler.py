@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError, connection
 from experiments.core.database import Lock, set_db_timeouts, try_session_lock
 from experiments.datasets.services.job_processes import DatasetJobProcesses
 from experiments.queue.services.claim import runs_reap
-from experiments.queue.services.rehash import queued_runs_rehash
+from experiments.queue.services.rehash import queued_runs_rehash, stranded_device_types, stranded_runs_restart
 from experiments.queue.services.retention import retention_apply
 from experiments.queue.services.wake_up import wake_up_idle_workers
 from experiments.queue.services.workers import samples_prune, workers_forget
@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 TIDY_SECONDS = 60.0
 RETENTION_SECONDS = 3600.0
+DEVICE_PATIENCE_SECONDS = 600.0
+"""A machine that starts anew brings its devices back; only then are runs that began on them begun elsewhere."""
 
 
 class Scheduler:
@@ -30,6 +32,7 @@ class Scheduler:
     def __init__(self) -> None:
         self.leads = False
         self.reap_at = self.tidy_at = self.retention_at = 0.0
+        self.missing_since: dict[str, float] = {}
         self.data = DatasetJobProcesses()
 
     def run(self, stop: Event) -> None:
@@ -53,12 +56,20 @@ class Scheduler:
             self.tidy_at = time.monotonic() + TIDY_SECONDS
             workers_forget()
             samples_prune()
+            self.restart_stranded_runs()
         if time.monotonic() >= self.retention_at:
             self.retention_at = time.monotonic() + RETENTION_SECONDS
             if removed := retention_apply():
                 logger.info("Removed old checkpoints or logs of %s runs.", removed)
         wake_up_idle_workers()
         self.data.tick()
+
+    def restart_stranded_runs(self) -> None:
+        now = time.monotonic()
+        self.missing_since = {each: self.missing_since.get(each, now) for each in stranded_device_types()}
+        for device_type, since in self.missing_since.items():
+            if now - since >= DEVICE_PATIENCE_SECONDS and (runs := stranded_runs_restart(device_type=device_type)):
+                logger.warning("No worker has a %s device any more: %s runs start anew.", device_type, runs)
 
     def take_lead(self) -> bool:
         """Leases may have run out for want of a database: whoever lives gets the time of one to say so."""

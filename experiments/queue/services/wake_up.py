@@ -10,7 +10,7 @@ from django.db import transaction
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-from experiments.models import Device, Membership, Worker
+from experiments.models import Device, Membership, Run, RunState, Worker
 from experiments.queue.selectors.workers import available_workers, idle_workers
 
 logger = logging.getLogger(__name__)
@@ -38,9 +38,9 @@ def wake_up_idle_workers() -> int:
 
 def workers_to_wake(workers: Sequence[Worker]) -> list[Worker]:
     """Those for whom something waits: GPUs first for what needs one, then CPUs, then the GPUs that are left."""
-    fast = [worker for worker in workers if worker.device != "cpu"]
-    slow = [worker for worker in workers if worker.device == "cpu"]
-    needed = count_waiting(Device.GPU, len(fast))
+    fast = [worker for worker in workers if worker.device_type != "cpu"]
+    slow = [worker for worker in workers if worker.device_type == "cpu"]
+    needed = min(len(fast), count_waiting(Device.GPU, len(fast)) + count_begun_on_gpus(len(fast)))
     return [*fast[:needed], *[*slow, *fast[needed:]][: count_waiting(Device.CPU, len(workers))]]
 
 
@@ -51,8 +51,14 @@ def count_waiting(device: str, most: int) -> int:
     return members.order_by()[:most].count() if most else 0
 
 
+def count_begun_on_gpus(most: int) -> int:
+    """Runs that would do on a CPU, but began on a GPU and go on there."""
+    begun = Run.objects.filter(state=RunState.QUEUED, device_type__gt="", requires=Device.CPU)
+    return begun.exclude(device_type="cpu").order_by()[:most].count() if most else 0
+
+
 def queue_names(workers: Sequence[Worker]) -> list[str]:
-    return [Device.CPU if worker.device == "cpu" else Device.GPU for worker in workers]
+    return [Device.CPU if worker.device_type == "cpu" else Device.GPU for worker in workers]
 
 
 def send_wake_ups(queues: Sequence[str]) -> int:

@@ -11,7 +11,9 @@ from django.db.models.functions import Now
 
 from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_admin
+from experiments.core.json_values import plain_text
 from experiments.models import Run, RunState, User, Worker, WorkerSample
+from experiments.queue.selectors.workers import TROUBLE
 from experiments.queue.services.leases import lose_runs
 
 FORGET_AFTER = KEEP_SAMPLES = timedelta(days=1)
@@ -77,9 +79,23 @@ def worker_drain(*, worker: Worker, actor: User, draining: bool = True) -> None:
     """A draining worker hands its run back with a checkpoint and takes no other, until it is asked to resume."""
     require_admin(actor)
     with transaction.atomic():
-        Worker.objects.filter(pk=worker.pk).update(draining=draining)
+        set_draining(worker, draining)
         action = "worker.drain" if draining else "worker.resume"
         audit_record(actor=actor, action=action, subject=f"worker {worker.name}")
+
+
+def worker_withdraw(*, worker: Worker, reason: str) -> None:
+    """Its device cannot compute: it takes no run until an admin resumes it, or it starts anew."""
+    with transaction.atomic():
+        set_draining(worker, True, {TROUBLE: plain_text(reason)})
+
+
+def set_draining(worker: Worker, draining: bool, trouble: Mapping[str, str] | None = None) -> None:
+    row = Worker.objects.select_for_update().filter(pk=worker.pk).first()
+    if row is not None:
+        facts = {name: value for name, value in row.facts.items() if name != TROUBLE}
+        row.draining, row.facts = draining, {**facts, **(trouble or {})}
+        row.save(update_fields=["draining", "facts"])
 
 
 def workers_forget() -> int:

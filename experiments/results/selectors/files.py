@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from experiments.labels.specs import spec_yaml
 from experiments.models import Run
-from workers.home import home, log_file, run_folder
+from workers.home import artifact_folder, home, log_file, run_folder
+from workers.spec import is_app
 
 MODEL, SPEC, LOG = "model.safetensors", "spec.yaml", "log.txt"
+WRITTEN, MOST_WRITTEN = "files", 200
+APP_FILE = "Written by the app"
 
 
 @dataclass(frozen=True)
@@ -23,13 +27,26 @@ class RunFile:
 def run_files(run: Run) -> list[RunFile]:
     descriptions = {MODEL: "The final model's parameters", LOG: "Everything that the run said"}
     existing = [(name, path) for name, path in paths_of(run).items() if path.is_file()]
-    spec = RunFile(SPEC, "The spec: run it again with python -m workers.engine", len(spec_yaml(run.spec).encode()))
-    return [spec, *(RunFile(name, descriptions[name], path.stat().st_size) for name, path in existing)]
+    again = "" if is_app(run.spec) else ": run it again with python -m workers.engine"
+    spec = RunFile(SPEC, f"The spec{again}", len(spec_yaml(run.spec).encode()))
+    return [spec, *(RunFile(name, descriptions.get(name, APP_FILE), path.stat().st_size) for name, path in existing)]
 
 
 def paths_of(run: Run) -> dict[str, Path]:
     model = artifact_path(run)
-    return {**({MODEL: model} if model else {}), LOG: log_file(run.pk)}
+    own = written_files(run) if is_app(run.spec) else {}
+    return {**({MODEL: model} if model else {}), **own, LOG: log_file(run.pk)}
+
+
+def written_files(run: Run) -> dict[str, Path]:
+    """What an app wrote into its working folder in the last attempt, by path; links are nobody's file."""
+    token = run.attempts.order_by("-number").values_list("token", flat=True).first()
+    folder = artifact_folder(run.pk, token) / WRITTEN if token else None
+    if folder is None or not folder.is_dir():
+        return {}
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    inside = (path for path in found if path.resolve().is_relative_to(folder.resolve()))
+    return {f"{WRITTEN}/{path.relative_to(folder)}": path for path in islice(inside, MOST_WRITTEN)}
 
 
 def artifact_path(run: Run) -> Path | None:

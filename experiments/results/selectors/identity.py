@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from experiments.models import Run
+from workers.apps.library import find_version
+from workers.apps.package import AppError
 from workers.catalog import load_catalog
 from workers.catalog.plugins import StalePluginError
 from workers.errors import SpecError
-from workers.spec import PlannedRun, RunSpec
+from workers.spec import AnySpec, AppSpec, PlannedRun, is_app
 from workers.spec.grid import CellParser
+from workers.spec.identity import app_identity_parts, cell_identity_of
 
 MOST_CHECKED = 50
 
@@ -23,7 +26,7 @@ def changed_runs(runs: Iterable[Run]) -> dict[Run, PlannedRun]:
     changed: dict[Run, PlannedRun] = {}
     for run in runs:
         try:
-            planned = parser.plan(run.spec)
+            planned = (app_run_as_launched(run) if is_app(run.spec) else None) or parser.plan(run.spec)
         except StalePluginError:
             raise
         except SpecError:
@@ -33,8 +36,20 @@ def changed_runs(runs: Iterable[Run]) -> dict[Run, PlannedRun]:
     return changed
 
 
-def has_data(spec: RunSpec) -> bool:
-    return load_catalog().datasets[spec.dataset.name].available(spec.dataset) is None
+def app_run_as_launched(run: Run) -> PlannedRun | None:
+    """The run of an app with the version it was launched with, whatever the app is by now; None where that is gone."""
+    spec = AppSpec.model_validate(run.spec)
+    try:
+        package = find_version(spec.app.name, run.launch_sources["versions"]["app"])
+    except AppError:
+        return None
+    identity = cell_identity_of(app_identity_parts(spec, package.hash))
+    return PlannedRun(spec, identity.run_hash(spec.seed), identity.cell, identity.sources)
+
+
+def has_data(spec: AnySpec) -> bool:
+    """An app brings its own."""
+    return isinstance(spec, AppSpec) or load_catalog().datasets[spec.dataset.name].available(spec.dataset) is None
 
 
 def runs_that_change(runs: Iterable[int]) -> set[int]:

@@ -1,7 +1,8 @@
 """Runs by what they are: `study`, `state`, `tag`, `run`, `cell`, `seed`, or any field of the spec named by its path.
 
 Filters come as names with values, as in a query string: several values of one name mean any of them, several names mean
-all of them. `strategy=fedprox&strategy.mu=0.1&strategy.mu=1` are the FedProx runs with one of two mu.
+all of them. `strategy=fedprox&strategy.mu=0.1&strategy.mu=1` are the FedProx runs with one of two mu. Of runs of an
+app, every key of the app's config is a field: `app=my-app&app.learning-rate=0.1`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from experiments.core.json_values import json_safe, plain_text
 from experiments.models import Membership, Run, RunState
 from workers.errors import Problem, SpecError
 from workers.spec import RunSpec
+from workers.spec.paths import APP_FIELDS
 
 RunFilters = Mapping[str, Sequence[str]]
 LARGEST_ID = 2**63 - 1
+APP_KEY = "app."
 
 
 def parse_run_filters(
@@ -46,7 +49,7 @@ def filter_runs(runs: QuerySet[Run], filters: RunFilters) -> QuerySet[Run]:
 def filter_problems(filters: RunFilters) -> Iterator[Problem]:
     paths = spec_paths()
     for name, values in filters.items():
-        if name not in FACT_FILTERS and name not in paths:
+        if name not in FACT_FILTERS and name not in paths and not name.startswith(APP_KEY):
             yield Problem(name, "There is no such field: name one by its path, such as strategy or strategy.mu.")
         elif name in ID_FILTERS and not all(is_id(each) for each in values):
             yield Problem(name, f"Expected a whole number up to {LARGEST_ID}.")
@@ -60,8 +63,11 @@ def is_id(text: str) -> bool:
 
 @cache
 def spec_paths() -> frozenset[str]:
-    """Every path that a spec of some component may have, a component's name standing at its own path."""
-    return frozenset(model_paths(RunSpec, ""))
+    """Every path that a spec of some component may have, a component's name standing at its own path.
+
+    Besides those there are `app.KEY`, whatever key an app's config has.
+    """
+    return frozenset(model_paths(RunSpec, "")) | {"app", f"{APP_KEY}clients"}
 
 
 def model_paths(model: type[BaseModel], prefix: str) -> Iterator[str]:
@@ -80,12 +86,20 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def spec_field_is(path: str, values: Sequence[str]) -> Q:
     """A component's path means its name, as in tables."""
-    keys = path.split(".")
+    keys = stored_keys(path)
     places = [spec_value(keys), spec_value([*keys, "name"])]
     candidates = [Value(reading, JSONField()) for text in values for reading in possible_values(text)]
     return reduce(
         or_, (Q(KeyTransformExact(place, reading)) for place in places for reading in candidates), Q(pk__in=[])
     )
+
+
+def stored_keys(path: str) -> list[str]:
+    """Where a path of `flatten` stands in a stored spec. A key of an app's config is one key, dots and all."""
+    key = path.removeprefix(APP_KEY)
+    if key == path or key in APP_FIELDS:
+        return path.split(".")
+    return ["app", "config", key.removeprefix("config.")]
 
 
 def spec_value(keys: Sequence[str]) -> Any:

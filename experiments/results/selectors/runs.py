@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, Min
+from django.db.models import Count, Max, Min
 
 from experiments.models import Membership, Run, RunState
 from workers.spec import flatten
@@ -65,6 +65,12 @@ def specs_of(runs: Iterable[int]) -> dict[int, RunSpecification]:
         known_specs.clear()
     known_specs.update(new_specs)
     return specs | new_specs
+
+
+def longest_run(runs: Sequence[int]) -> int:
+    """Rounds of the longest of them, as far as is known."""
+    longest: int | None = Run.objects.filter(pk__in=runs).aggregate(longest=Max("rounds_total"))["longest"]
+    return longest or 0
 
 
 UNKNOWN_REASON = "No reason was recorded."

@@ -105,7 +105,7 @@ def run_clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
 def run_clients_info(run: Run, name: str) -> client_charts.ClientsInfo:
     everyone = clients_of(run=run.pk)
     clients = client_charts.evenly_spaced(everyone, client_charts.MOST_CLIENTS)
-    rounds = client_charts.rounds_to_draw(name, run.rounds_done, run.spec["evaluation"]["every"])
+    rounds = client_charts.rounds_to_draw(name, run.rounds_done, run.spec.get("evaluation", {}).get("every", 1))
     if name == client_charts.PARTICIPATION:
         history = client_cohorts(run=run.pk, rounds=rounds, clients=clients)
     else:

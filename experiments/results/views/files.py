@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from experiments.results.selectors.files import LOG, SPEC, paths_of, run_log
 from experiments.web.requests import whole_number
 
 CHUNK = 1 << 20
+UNUSUAL = re.compile(r"[^A-Za-z0-9._-]")
 YAML, TEXT, BINARY = "application/yaml; charset=utf-8", "text/plain; charset=utf-8", "application/octet-stream"
 
 
@@ -59,4 +61,5 @@ async def read_chunks(path: Path, size: int) -> AsyncIterator[bytes]:
 
 
 def attachment_header(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
+    """An app calls its files what it likes."""
+    return {"Content-Disposition": f'attachment; filename="{UNUSUAL.sub("-", name)}"'}

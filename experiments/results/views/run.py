@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from experiments.access.services.rights import may_manage
 from experiments.charts.confusion import confusion_info
 from experiments.charts.smoothing import SMOOTHINGS
+from experiments.labels.axes import main_parts
 from experiments.labels.metrics import metric_label, sort_metric_names
 from experiments.labels.specs import class_names, spec_words
 from experiments.models import Run, RunState
@@ -23,6 +24,7 @@ from experiments.results.selectors.files import MODEL, run_files
 from experiments.results.selectors.identity import runs_that_change
 from experiments.statistics.curves import metric_names
 from experiments.web.requests import current_user, page_or_part, whole_number
+from workers.spec import flatten, is_app
 
 FIRST_METRICS = ("accuracy", "loss", "train_loss", "f1")
 CLIENT_NUMBERS = (*EVALUATED, "train_loss", "samples", "steps", PARTICIPATION)
@@ -43,21 +45,36 @@ def head_context(request: HttpRequest, run: Run) -> dict[str, Any]:
     studies, actor = list(run.studies.select_related("owner").order_by("pk")), current_user(request)
     may = actor.is_lab_admin or any(may_manage(actor, each) for each in studies)
     relaunch = may and run.state in UNSUCCESSFUL and bool(runs_that_change([run.pk]))
-    return {"run": run, "studies": studies, "may_manage": may, "relaunch": relaunch}
+    return {
+        "run": run,
+        "parts": main_parts(flatten(run.spec)).values(),
+        "own_data": is_app(run.spec),
+        "studies": studies,
+        "may_manage": may,
+        "relaunch": relaunch,
+    }
 
 
 def curves_context(run: Run) -> dict[str, Any]:
     """Before the first round the metrics that every run has."""
     names = sort_metric_names(metric_names(runs=[run.pk]))
     may_come = run.state in (RunState.QUEUED, RunState.RUNNING)
-    on_clients = run.spec["evaluation"]["on"] == "clients"
     return {
         "measured": bool(names) or may_come,
         "smoothings": SMOOTHINGS,
-        "client_numbers": [client_label(name) for name in CLIENT_NUMBERS if on_clients or name not in EVALUATED],
+        "client_numbers": [client_label(name) for name in client_numbers(run)],
         "metrics": [metric_label(name) for name in names or FIRST_METRICS],
         "charts": [name for name in FIRST_METRICS if name in names] or names[:4] or FIRST_METRICS,
     }
+
+
+def client_numbers(run: Run) -> list[str]:
+    """Those of every run, or those that the clients of an app have reported."""
+    if is_app(run.spec):
+        reported = client_columns(client_rows(run=run.pk, rounds_done=run.rounds_done))
+        return [*order_columns(reported), PARTICIPATION]
+    on_clients = run.spec["evaluation"]["on"] == "clients"
+    return [name for name in CLIENT_NUMBERS if on_clients or name not in EVALUATED]
 
 
 def findings_context(run: Run) -> dict[str, Any]:
@@ -73,7 +90,7 @@ def findings_context(run: Run) -> dict[str, Any]:
 def history_context(run: Run) -> dict[str, Any]:
     attempts, files = list(run.attempts.all()), run_files(run)
     return {
-        "words": spec_words(run.spec),
+        "words": spec_words(run.spec, run.launch_sources),
         "provenance": provenance_facts(run.provenance),
         "attempts": attempts,
         "computed_on": attempts[-1].worker if attempts else "",

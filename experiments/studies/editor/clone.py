@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from experiments.flower_apps.selectors import usable_apps
 from experiments.labels.axes import COMPONENT_KINDS, value_text
 from experiments.labels.specs import in_spec_order
 from experiments.models import Run, Study
@@ -16,9 +17,10 @@ from experiments.studies.editor.misfits import read_path, with_value
 from experiments.studies.editor.source import yaml_from_study
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
-from workers.spec import parse_run
+from workers.spec import is_app, parse_run
 
 NAME_LENGTH = 200
+DEFAULT_CLIENTS = 10
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,15 @@ class Start:
 
 def empty_start() -> Start:
     study = default_study()
+    return Start(study, yaml_from_study(study))
+
+
+def start_from_app(name: str) -> Start | None:
+    """A study of that app, as it is by default; None where there is no such app to be used."""
+    if name not in [package.name for package in usable_apps()]:
+        return None
+    block = {"app": {"name": name, "clients": DEFAULT_CLIENTS}, "seeds": 3}
+    study = {"name": "", "description": "", "tags": [], "blocks": [block]}
     return Start(study, yaml_from_study(study))
 
 
@@ -71,6 +82,8 @@ def start_from_run(run: Run) -> Start:
 
 def block_from_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """A run's spec as a person would write it: without what is so by default."""
+    if is_app(spec):
+        return app_block_from_spec(spec)
     try:
         parsed = parse_run(spec)
     except TributaryError:
@@ -80,6 +93,13 @@ def block_from_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
         for path in COMPONENT_KINDS:
             block = with_value(block, path, {"name": read_path(spec, f"{path}.name"), **(read_path(block, path) or {})})
     ordered: dict[str, Any] = in_spec_order({**block, "seeds": [spec["seed"]]})
+    return ordered
+
+
+def app_block_from_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """With the config whole: the app's defaults may have changed since."""
+    app = {key: value for key, value in spec["app"].items() if value not in ({}, None)}
+    ordered: dict[str, Any] = in_spec_order({"app": app, "seeds": [spec["seed"]]})
     return ordered
 
 
@@ -95,7 +115,7 @@ def default_study() -> dict[str, Any]:
         "model": {"name": "mlp-50" if "mlp-50" in models else models[0]},
         "partition": {"name": "iid"},
         "strategy": {"name": "fedavg"},
-        "clients": 10,
+        "clients": DEFAULT_CLIENTS,
         "rounds": 20,
         "local": {"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.05}},
         "seeds": 3,

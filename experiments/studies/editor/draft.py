@@ -10,11 +10,12 @@ from django.conf import settings
 
 from experiments.labels.axes import axis_title, axis_values
 from experiments.models import User
+from experiments.queue.services.runs import best_by_hash, live_runs
 from experiments.studies.editor.clone import Change, study_changes
 from experiments.studies.editor.misfits import Misfits, block_misfits, block_notes
 from experiments.studies.editor.source import line_of_path, path_lines, rewrite_yaml, study_from_yaml, yaml_from_study
 from experiments.studies.services.definition import StudyDefinition, definition_plan, parse_definition
-from experiments.studies.services.launch import Plan, live_runs
+from experiments.studies.services.launch import Plan, hashes_of
 from workers.errors import TributaryError
 from workers.spec import PlannedRun, count_runs, expand
 from workers.spec.grid import block_problems
@@ -125,7 +126,7 @@ def preview_runs(definition: StudyDefinition, page: int) -> Preview:
     page = max(1, min(page, pages))
     page_runs = runs[(page - 1) * PAGE : page * PAGE]
     axes = varying_axes(runs)
-    existing = existing_runs(page_runs) if definition.reuse else {}
+    existing = existing_runs(page_runs, definition.requires) if definition.reuse else {}
     rows = [
         PreviewRow(
             number=(page - 1) * PAGE + place,
@@ -144,5 +145,6 @@ def varying_axes(runs: Sequence[PlannedRun]) -> dict[str, dict[str, str]]:
     return axis_values({run.cell: run.spec.model_dump(mode="json") for run in runs})
 
 
-def existing_runs(runs: Sequence[PlannedRun]) -> dict[str, tuple[int | None, str]]:
-    return {run_hash: (pk, state) for run_hash, pk, state in live_runs(runs).values_list("hash", "pk", "state")}
+def existing_runs(runs: Sequence[PlannedRun], requires: str) -> dict[str, tuple[int | None, str]]:
+    live = live_runs(hashes_of(runs), requires).only("pk", "hash", "state", "requires")
+    return {run_hash: (run.pk, run.state) for run_hash, run in best_by_hash(live, requires).items()}

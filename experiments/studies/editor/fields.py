@@ -1,4 +1,4 @@
-"""Every field of a block as plain data, derived from `RunSpec` and the catalog: what the form is drawn from."""
+"""Every field of a block as plain data, derived from specs, catalog and apps: what the form is drawn from."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from experiments.flower_apps.selectors import ConfigField, config_fields, usable_apps
 from experiments.labels.axes import COMPONENT_KINDS
 from workers.catalog import describe_component, load_catalog
 from workers.catalog.component import Dataset
-from workers.spec import RunSpec
+from workers.spec import AppSpec, RunSpec
+from workers.spec.appspec import kind_name
 
 FIELD_TITLES = {
     "dataset": "Data set",
+    "app.name": "App",
+    "app.clients": "Clients",
+    "app.metrics": "Metrics by our names",
     "local.optimizer": "Optimizer",
     "local.epochs": "Local epochs",
     "local.batch_size": "Batch size",
@@ -29,8 +34,16 @@ BOUNDS = {
     "maximum": "at most {:,.10g}",
     "exclusiveMaximum": "below {:g}",
 }
-FIELD_KINDS = {"integer": "integer", "number": "number", "boolean": "boolean", "array": "list", "null": "reserved"}
-MAIN_FIELDS = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size")
+FIELD_KINDS = {
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "array": "list",
+    "object": "mapping",
+    "null": "reserved",
+}
+MAIN_FIELDS = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size", "app.clients")
+APP_CONFIG = "app.config"
 
 
 def editor_fields() -> list[dict[str, Any]]:
@@ -44,6 +57,41 @@ def plain_fields() -> list[dict[str, Any]]:
     plain = [field for field in schema_fields(schema, schema, "") if field["kind"] != "reserved"]
     main = sorted((each for each in plain if each["main"]), key=lambda each: MAIN_FIELDS.index(each["path"]))
     return [*main, *(each for each in plain if not each["main"])]
+
+
+def app_options() -> list[dict[str, Any]]:
+    """Every app that a block can be about, with its own fields: the keys of its config first."""
+    return [
+        {
+            "name": package.name,
+            "about": " · ".join(filter(None, [package.version, package.description])),
+            "fields": [*(config_field(each) for each in config_fields(package) if not each.is_seed), *app_fields()],
+        }
+        for package in usable_apps()
+    ]
+
+
+@cache
+def app_fields() -> list[dict[str, Any]]:
+    """What every app has besides its config."""
+    schema = AppSpec.model_json_schema()
+    return [field for field in schema_fields(schema, schema, "") if field["path"] not in ("app.name", APP_CONFIG)]
+
+
+def config_field(field: ConfigField) -> dict[str, Any]:
+    """As the app spells it; its type is that of its default."""
+    return {
+        "path": f"{APP_CONFIG}.{field.key}",
+        "title": field.key,
+        "description": f"{kind_name(field.default)}, {field.default_text} by default.",
+        "kind": field.kind,
+        "main": True,
+        "nullable": False,
+        "default": field.default,
+        "options": [],
+        "suggestions": [],
+        "range": "",
+    }
 
 
 def component_field(path: str) -> dict[str, Any]:
@@ -94,7 +142,8 @@ def resolve_reference(schema: dict[str, Any], root: dict[str, Any]) -> dict[str,
 
 
 def schema_field(schema: dict[str, Any], root: dict[str, Any], path: str) -> dict[str, Any]:
-    """One value: a number, a choice, a switch or text. `nullable` fields may be left empty."""
+    """One value: a number, a choice, a switch, a mapping or text. `nullable` fields may be left empty, `suggestions`
+    are only some of what may be written."""
     kinds = schema.get("anyOf", [schema])
     inner = next((each for each in kinds if each.get("type") != "null"), {"type": "null"})
     return {
@@ -106,6 +155,7 @@ def schema_field(schema: dict[str, Any], root: dict[str, Any], path: str) -> dic
         "nullable": len(kinds) > 1,
         "default": schema.get("default"),
         "options": inner.get("enum", []),
+        "suggestions": schema.get("examples", []),
         "range": range_text(inner),
     }
 
@@ -125,4 +175,6 @@ def range_text(schema: dict[str, Any]) -> str:
 
 
 def field_title(path: str) -> str:
+    if path.startswith(f"{APP_CONFIG}."):
+        return path.removeprefix(f"{APP_CONFIG}.")
     return FIELD_TITLES.get(path, path.replace(".", " ").replace("_", " ").capitalize())

@@ -15,7 +15,7 @@ from experiments.labels.axes import COMPONENT_KINDS
 from workers.catalog import load_catalog
 from workers.catalog.component import DatasetFacts, Kind
 from workers.errors import Problem, SpecError
-from workers.spec import parse_run
+from workers.spec import is_app, parse_run
 from workers.spec.grid import value_variants
 
 VALUES_TRIED = 200
@@ -26,7 +26,7 @@ Misfits = dict[str, dict[str, str]]
 
 def block_misfits(block: Any) -> Misfits:
     """For each component field the names that cannot be taken, with the reason."""
-    if not isinstance(block, Mapping):
+    if not isinstance(block, Mapping) or is_app(block):
         return {}
     fields = {key: value for key, value in block.items() if key not in ("seed", "seeds", "rounds", "stop")}
     try:
@@ -117,7 +117,7 @@ VALUES_DESCRIBED = 20
 
 
 def block_notes(block: Any) -> dict[str, str]:
-    if not isinstance(block, Mapping):
+    if not isinstance(block, Mapping) or is_app(block):
         return {}
     catalog = load_catalog()
     facts = [catalog.datasets[each.name].facts(each) for each in valid_parameters("dataset", block.get("dataset"))]

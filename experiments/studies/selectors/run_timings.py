@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from experiments.models import Metric, Run, RunState
 from experiments.statistics.sums import SafeSum
@@ -29,6 +29,7 @@ class RunKind:
     model: str
     strategy: str
     batch_size: int
+    device_type: str = "cpu"
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,24 @@ class RunTiming:
     bytes: float
 
 
+@dataclass(frozen=True)
+class AppTiming:
+    """One done run of a lab's own app: seconds in its rounds and outside of them."""
+
+    name: str
+    clients: int
+    rounds: int
+    seconds: float
+    startup_seconds: float
+    bytes: float
+
+
 def run_timings(*, datasets: Iterable[str], models: Iterable[str], strategies: Iterable[str]) -> list[RunTiming]:
     """Runs with one of those pairs of data set and model, or one of those strategies; a dozen of each kind."""
     pairs = {(dataset, model) for dataset in datasets for model in models}
     methods, selected, counts = set(strategies), [], Counter[RunKind]()
-    for run in recent_runs():
-        kind = kind_from_spec(run["spec"])
+    for run in recent_runs().filter(spec__app__isnull=True)[:MOST_RUNS]:
+        kind = kind_from_spec(run["spec"], run["device_type"])
         alike = (kind.dataset, kind.model) in pairs or kind.strategy in methods
         if alike and counts[kind] < RUNS_PER_KIND:
             counts[kind] += 1
@@ -63,19 +76,19 @@ def can_time(sums: dict[str, float]) -> bool:
     return bool(sums.get("seconds")) and all(map(math.isfinite, sums.values()))
 
 
-def recent_runs() -> Iterable[dict[str, Any]]:
+def recent_runs() -> QuerySet[Run, dict[str, Any]]:
     done = Run.objects.filter(state=RunState.DONE, started__isnull=False, rounds_done__gt=0)
     return (
         done.order_by("-pk")
         .annotate(took=F("finished") - F("started"))
-        .values("pk", "spec", "took", "rounds_done")[:MOST_RUNS]
+        .values("pk", "spec", "device_type", "took", "rounds_done")
     )
 
 
-def kind_from_spec(spec: dict[str, Any]) -> RunKind:
-    return RunKind(
-        spec["dataset"]["name"], spec["model"]["name"], spec["strategy"]["name"], spec["local"]["batch_size"]
-    )
+def kind_from_spec(spec: dict[str, Any], device_type: str) -> RunKind:
+    """Where nobody wrote down what computed it, a CPU did."""
+    dataset, model, strategy = (spec[kind]["name"] for kind in ("dataset", "model", "strategy"))
+    return RunKind(dataset, model, strategy, spec["local"]["batch_size"], device_type or "cpu")
 
 
 def metric_sums(runs: Sequence[int]) -> dict[int, dict[str, float]]:
@@ -88,7 +101,6 @@ def metric_sums(runs: Sequence[int]) -> dict[int, dict[str, float]]:
 
 def run_timing(kind: RunKind, run: dict[str, Any], sums: dict[str, float]) -> RunTiming:
     seconds, train = sums["seconds"], sums.get("seconds_train", sums["seconds"])
-    took: timedelta = run["took"]
     return RunTiming(
         kind=kind,
         spec=run["spec"],
@@ -96,6 +108,27 @@ def run_timing(kind: RunKind, run: dict[str, Any], sums: dict[str, float]) -> Ru
         steps=sums.get("local_steps", 0.0),
         train_seconds=train,
         other_seconds=seconds - train,
-        startup_seconds=max(0.0, took.total_seconds() - seconds),
-        bytes=sum(sums.get(f"bytes_{way}", 0.0) for way in ("up", "down", "peer")),
+        startup_seconds=seconds_outside(run["took"], seconds),
+        bytes=all_bytes(sums),
     )
+
+
+def seconds_outside(took: timedelta, seconds: float) -> float:
+    return max(0.0, took.total_seconds() - seconds)
+
+
+def all_bytes(sums: dict[str, float]) -> float:
+    return sum(sums.get(f"bytes_{way}", 0.0) for way in ("up", "down", "peer"))
+
+
+def app_timings(*, apps: Iterable[str]) -> list[AppTiming]:
+    """The newest done runs of each of these apps."""
+    runs = [run for name in sorted(apps) for run in recent_runs().filter(spec__app__name=name)[:RUNS_PER_KIND]]
+    sums = metric_sums([run["pk"] for run in runs])
+    return [app_timing(run, sums[run["pk"]]) for run in runs if can_time(sums[run["pk"]])]
+
+
+def app_timing(run: dict[str, Any], sums: dict[str, float]) -> AppTiming:
+    app, seconds = run["spec"]["app"], sums["seconds"]
+    outside = seconds_outside(run["took"], seconds)
+    return AppTiming(app["name"], app["clients"], run["rounds_done"], seconds, outside, all_bytes(sums))

@@ -16,7 +16,7 @@ from workers.home import home
 from workers.spec import RunSpec
 from workers.spec.identity import canonical_digest
 
-FORMAT = 1
+FORMAT = 2
 MOST_MODELS = 4
 """Models tried in one go; the others are guessed from their size."""
 TIMEOUT_SECONDS = 60
@@ -24,42 +24,51 @@ RETRY_SECONDS = 600
 ONE_AT_A_TIME = Lock()
 
 
-def saved_step(spec: RunSpec) -> float | None:
+def saved_step(spec: RunSpec, device_type: str) -> float | None:
     try:
-        return float(json.loads((home() / "pace" / f"{calibration_key(spec)}.json").read_text())["step"])
+        return float(json.loads((home() / "pace" / f"{calibration_key(spec, device_type)}.json").read_text())["step"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def calibration_key(spec: RunSpec) -> str:
+def calibration_key(spec: RunSpec, device_type: str) -> str:
     facts = spec.dataset_facts
     settings = spec.model_dump(
         mode="json", include={"model": True, "precision": True, "local": {"batch_size", "optimizer"}}
     )
-    return canonical_digest({"format": FORMAT, "shape": facts.shape, "classes": facts.classes, **settings})
+    place = {"format": FORMAT, "device": device_type}
+    return canonical_digest({**place, "shape": facts.shape, "classes": facts.classes, **settings})
 
 
-def calibrate(specs: Iterable[RunSpec]) -> bool:
-    """Tries what is unknown, a few models at most. False where nothing was tried, or somebody is at it already."""
+def calibrate(specs: Iterable[RunSpec], device_type: str) -> bool:
+    """Tries what is unknown on that type of device, a few models at most.
+
+    False where nothing was tried, or somebody is at it already.
+    """
     unknown = {
         key: spec
         for spec in specs
-        if not cache.get(failure_key(key := calibration_key(spec))) and saved_step(spec) is None
+        if not cache.get(failure_key(key := calibration_key(spec, device_type)))
+        and saved_step(spec, device_type) is None
     }
     if not unknown or not ONE_AT_A_TIME.acquire(blocking=False):
         return False
     try:
         selected = dict(list(unknown.items())[:MOST_MODELS])
-        for key, result in zip(selected, measure_steps(selected), strict=True):
+        for key, result in zip(selected, measure_steps(selected, device_type), strict=True):
             save_step(key, result)
     finally:
         ONE_AT_A_TIME.release()
     return True
 
 
-def measure_steps(specs: Mapping[str, RunSpec]) -> list[dict[str, Any]]:
-    """No answer, as where torch is not installed beside the web server, is an answer too."""
-    request = {"specs": [spec.model_dump(mode="json") for spec in specs.values()], "threads": worker_threads()}
+def measure_steps(specs: Mapping[str, RunSpec], device_type: str) -> list[dict[str, Any]]:
+    """No answer, as where torch or the device is not beside the web server, is an answer too."""
+    request = {
+        "specs": [spec.model_dump(mode="json") for spec in specs.values()],
+        "threads": worker_threads(device_type),
+        "device": device_type,
+    }
     try:
         answers: list[dict[str, Any]] = ask_module("workers.queue.calibrate", request, timeout=TIMEOUT_SECONDS)
     except (subprocess.SubprocessError, ValueError) as error:
@@ -67,8 +76,8 @@ def measure_steps(specs: Mapping[str, RunSpec]) -> list[dict[str, Any]]:
     return answers
 
 
-def worker_threads() -> int:
-    return min(living_workers().values_list("threads", flat=True), default=1)
+def worker_threads(device_type: str) -> int:
+    return min((each.threads for each in living_workers() if each.device_type == device_type), default=1)
 
 
 def failure_key(key: str) -> str:

@@ -16,7 +16,7 @@ from experiments.core.errors import ConflictError, GoneError
 from experiments.core.json_values import plain_text
 from experiments.models import Membership, Run, RunState, Study, User
 from experiments.queue.services.retry import delete_runs, relaunch_runs, swap_member
-from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, live_runs_by_hash, requeue_runs
+from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, equal_live_runs, requeue_runs
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states, notify_study
 from experiments.results.selectors.identity import changed_runs
@@ -74,8 +74,7 @@ def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
         changed = changed_runs(ended)
         relaunch_runs(changed, Study.objects.filter(pk=study.pk))
         ended = [run for run in ended if run not in changed]
-        equal = live_runs_by_hash([run for run in ended if run.shared])
-        replaced = {run: equal[run.hash] for run in ended if run.shared and run.hash in equal}
+        replaced = equal_live_runs([run for run in ended if run.shared])
         for run, live in replaced.items():
             swap_member(study, run, live, reused=True)
         again = len(changed) + requeue_runs([run.pk for run in ended if run not in replaced])

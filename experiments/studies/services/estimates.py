@@ -13,20 +13,23 @@ from django.db.models import Max
 
 from experiments.models import Device, Run, RunState
 from experiments.queue.selectors.workers import available_workers
-from experiments.studies.selectors.run_timings import RunKind, RunTiming, run_timings
+from experiments.studies.selectors.run_timings import AppTiming, RunKind, RunTiming, app_timings, run_timings
 from experiments.studies.services.calibration import calibrate, saved_step
 from workers.errors import TributaryError
-from workers.spec import PlannedRun, RunSpec, parse_run
+from workers.spec import AnySpec, AppSpec, PlannedRun, RunSpec, parse_run
 from workers.spec.workload import client_steps, parameter_count, round_bytes
 
 CACHE_SECONDS = 20
-PlannedCells = Sequence[tuple[RunSpec, int]]
+PlannedCells = Sequence[tuple[AnySpec, int]]
+EngineCells = Sequence[tuple[RunSpec, int]]
 Basis = Literal["measured", "calibrated", "guessed"]
 EVALUATION_SHARE = 0.35
 """Evaluating a sample costs about a third of training on it."""
 STARTUP_SECONDS = 1.0
 """Seconds of a run outside of its rounds, where none was measured."""
 GUESSED_FLOPS, GUESSED_STEP = 5e9, 5e-4
+GUESSED_APP_ROUNDS, GUESSED_APP_CLIENT = 10, 0.02
+"""Of an app nobody has run yet: rounds where its config does not say, and seconds of one client in one round."""
 MARGINS: dict[Basis, tuple[float, float]] = {"measured": (0.85, 1.2), "calibrated": (0.6, 1.6), "guessed": (0.2, 5)}
 
 
@@ -46,12 +49,26 @@ def planned_cells(runs: Sequence[PlannedRun]) -> PlannedCells:
     return [(spec, counts[cell]) for cell, spec in {run.cell: run.spec for run in reversed(runs)}.items()]
 
 
-def speed_model(cells: PlannedCells) -> SpeedModel:
-    specs = [spec for spec, _ in cells]
+def engine_cells(cells: PlannedCells) -> EngineCells:
+    """Without those of apps, whose data, model and steps are their own business."""
+    return [(spec, count) for spec, count in cells if isinstance(spec, RunSpec)]
+
+
+def expected_device_type(requires: str) -> str:
+    """The type of device that such runs would be computed on; of several the slowest, which is a CPU."""
+    types = {each.device_type for each in available_workers()}
+    if requires == Device.GPU:
+        types = (types - {"cpu"}) or {"cuda"}
+    return "cpu" if "cpu" in types else min(types, default="cpu")
+
+
+def speed_model(cells: PlannedCells, device_type: str) -> SpeedModel:
+    specs = [spec for spec, _ in engine_cells(cells)]
     names = tuple(
         tuple(sorted({getattr(spec, kind).name for spec in specs})) for kind in ("dataset", "model", "strategy")
     )
-    return SpeedModel(cached_run_timings(*names))
+    apps = {spec.app.name for spec, _ in cells if isinstance(spec, AppSpec)}
+    return SpeedModel(cached_run_timings(*names), device_type, app_timings(apps=apps) if apps else ())
 
 
 def cached_run_timings(datasets: Sequence[str], models: Sequence[str], strategies: Sequence[str]) -> list[RunTiming]:
@@ -66,7 +83,7 @@ def cached_run_timings(datasets: Sequence[str], models: Sequence[str], strategie
 
 
 def study_estimate(*, cells: PlannedCells, speeds: SpeedModel, requires: str) -> Estimate:
-    workers = sum(1 for each in available_workers() if requires == Device.CPU or each.device != "cpu")
+    workers = sum(1 for each in available_workers() if requires == Device.CPU or each.device_type != "cpu")
     seconds = [(speeds.seconds(spec), count) for spec, count in cells]
     return Estimate(
         low_seconds=wall_seconds([(each.low, count) for each, count in seconds], max(1, workers)),
@@ -89,16 +106,15 @@ def weakest_basis(ranges: Sequence[SecondsRange]) -> Basis:
 
 def calibrate_unknown(cells: PlannedCells, speeds: SpeedModel) -> bool:
     """Tries the models nothing is known of, those with most work first; True where something was learnt."""
-    guessed = [(speeds.seconds(spec).high * count, spec) for spec, count in cells]
+    guessed = [(speeds.seconds(spec).high * count, spec) for spec, count in engine_cells(cells)]
     ordered = [spec for _, spec in sorted(guessed, key=lambda each: -each[0])]
-    return calibrate(spec for spec in ordered if speeds.step_seconds(spec)[1].basis == "guessed")
+    unknown = (spec for spec in ordered if speeds.step_seconds(spec)[1].basis == "guessed")
+    return calibrate(unknown, speeds.device_type)
 
 
 def study_bytes(*, cells: PlannedCells, speeds: SpeedModel) -> int:
     """All that clients and server would send each other in all runs, reused ones too."""
-    return round(
-        sum(round_bytes(spec) * spec.rounds * count * speeds.more_bytes(spec.strategy.name) for spec, count in cells)
-    )
+    return round(sum(speeds.bytes(spec) * count for spec, count in cells))
 
 
 @dataclass(frozen=True)
@@ -140,13 +156,17 @@ def reference_runs(runs: Iterable[RunTiming]) -> list[ReferenceRun]:
 
 
 class SpeedModel:
-    def __init__(self, runs: Iterable[RunTiming]) -> None:
-        self.references = reference_runs(runs)
+    """Of runs on one type of device: only such runs tell how fast they are."""
+
+    def __init__(self, runs: Iterable[RunTiming], device_type: str = "cpu", app_runs: Iterable[AppTiming] = ()) -> None:
+        self.references, self.device_type, self.app_runs = reference_runs(runs), device_type, list(app_runs)
         self.ranges: dict[tuple[RunKind, int], tuple[Sequence[ReferenceRun], SecondsRange]] = {}
         self.ratios: dict[tuple[str, str], float] = {}
 
-    def seconds(self, spec: RunSpec) -> SecondsRange:
+    def seconds(self, spec: AnySpec) -> SecondsRange:
         """Of one whole run on one worker."""
+        if isinstance(spec, AppSpec):
+            return app_seconds(spec, like_app_runs(self.app_runs, spec))
         alike, step = self.step_seconds(spec)
         steps = client_steps(spec) * spec.rounds * self.more_steps(spec.strategy.name)
         rounds, startup = self.other_seconds(spec, alike, step) * spec.rounds, self.startup_seconds(alike)
@@ -156,7 +176,7 @@ class SpeedModel:
         ).times(low, high)
 
     def step_seconds(self, spec: RunSpec) -> tuple[Sequence[ReferenceRun], SecondsRange]:
-        key = run_kind(spec), spec.cohort_size
+        key = run_kind(spec, self.device_type), spec.cohort_size
         if key not in self.ranges:
             self.ranges[key] = self.find_step_seconds(spec, *key)
         return self.ranges[key]
@@ -167,10 +187,17 @@ class SpeedModel:
         alike = closest_runs(self.references, kind, cohort)
         if alike:
             return alike, step_range(alike, kind)
-        if step := saved_step(spec):
+        if step := saved_step(spec, self.device_type):
             return (), SecondsRange(step, step, "calibrated")
         guess = GUESSED_STEP + 6 * parameter_count(spec) * spec.local.batch_size / GUESSED_FLOPS
         return (), SecondsRange(guess, guess, "guessed")
+
+    def bytes(self, spec: AnySpec) -> float:
+        """Of one whole run; nothing is foreseen of an app that has not been run."""
+        if isinstance(spec, AppSpec):
+            alike = like_app_runs(self.app_runs, spec)
+            return app_rounds(spec, alike) * median(each.bytes / each.rounds for each in alike) if alike else 0.0
+        return round_bytes(spec) * spec.rounds * self.more_bytes(spec.strategy.name)
 
     def more_steps(self, strategy: str) -> float:
         """A strategy may take other steps than FedAvg's, such as one over all samples: as measured."""
@@ -207,13 +234,17 @@ class SpeedModel:
         return median(each.run.startup_seconds for each in alike) if alike else STARTUP_SECONDS
 
 
-def run_kind(spec: RunSpec) -> RunKind:
-    return RunKind(spec.dataset.name, spec.model.name, spec.strategy.name, spec.local.batch_size)
+def run_kind(spec: RunSpec, device_type: str) -> RunKind:
+    return RunKind(spec.dataset.name, spec.model.name, spec.strategy.name, spec.local.batch_size, device_type)
 
 
 def closest_runs(runs: Sequence[ReferenceRun], kind: RunKind, cohort: int) -> list[ReferenceRun]:
-    """The same model on the same data; if there are any, with the same batch size, strategy and a like cohort."""
+    """The same model on the same data and type of device.
+
+    If there are any, with the same batch size, strategy and a like cohort.
+    """
     candidates = [each for each in runs if (each.run.kind.dataset, each.run.kind.model) == (kind.dataset, kind.model)]
+    candidates = [each for each in candidates if each.run.kind.device_type == kind.device_type]
     candidates = [each for each in candidates if each.step_seconds > 0]
     candidates = [each for each in candidates if each.run.kind.batch_size == kind.batch_size] or candidates
     candidates = [each for each in candidates if each.run.kind.strategy == kind.strategy] or candidates
@@ -226,3 +257,25 @@ def step_range(alike: Sequence[ReferenceRun], kind: RunKind) -> SecondsRange:
     low = sorted(each.step_seconds * min(1.0, scale) for each, scale in zip(alike, scales, strict=True))
     high = sorted(each.step_seconds * max(1.0, scale) for each, scale in zip(alike, scales, strict=True))
     return SecondsRange(low[len(low) // 10], high[-1 - len(high) // 10], "measured")
+
+
+def like_app_runs(runs: Sequence[AppTiming], spec: AppSpec) -> list[AppTiming]:
+    """The same app; if there are any, with as many clients."""
+    alike = [each for each in runs if each.name == spec.app.name]
+    return [each for each in alike if each.clients == spec.app.clients] or alike
+
+
+def app_rounds(spec: AppSpec, alike: Sequence[AppTiming]) -> float:
+    """As its config says, or as many as such runs had."""
+    return spec.rounds or (median(each.rounds for each in alike) if alike else GUESSED_APP_ROUNDS)
+
+
+def app_seconds(spec: AppSpec, alike: Sequence[AppTiming]) -> SecondsRange:
+    if alike:
+        basis: Basis = "measured"
+        each_round = median(each.seconds / each.rounds for each in alike)
+        startup = median(each.startup_seconds for each in alike)
+    else:
+        basis, each_round, startup = "guessed", spec.app.clients * GUESSED_APP_CLIENT, STARTUP_SECONDS
+    seconds = app_rounds(spec, alike) * each_round + startup
+    return SecondsRange(seconds, seconds, basis).times(*MARGINS[basis])

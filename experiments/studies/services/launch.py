@@ -15,14 +15,17 @@ from experiments.access.services.rights import require_launch
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.json_values import plain_text
 from experiments.datasets.selectors import missing_data_problems
+from experiments.flower_apps.services import versions_keep
 from experiments.models import Device, Membership, Run, Study, User
-from experiments.queue.services.runs import ACTIVE, LIVE
+from experiments.queue.services.runs import ACTIVE, best_by_hash, live_runs
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states, notify_study
 from experiments.results.models import LAUNCHED_WITH
 from experiments.studies.services.estimates import (
     Estimate,
     calibrate_unknown,
+    engine_cells,
+    expected_device_type,
     planned_cells,
     speed_model,
     study_bytes,
@@ -58,7 +61,7 @@ def study_plan(
     """With `calibrate`, a model of which nothing is known is tried out for some seconds."""
     require_launch(owner)
     grid = expand(blocks, limit=settings.MAX_RUNS)
-    existing = set(live_runs(grid.runs).values_list("hash", flat=True)) if reuse else set()
+    existing = set(live_runs(hashes_of(grid.runs), requires).values_list("hash", flat=True)) if reuse else set()
     new = [run for run in grid.runs if run.hash not in existing]
     require_room(owner, len(new))
     return replace(make_plan(grid, new, requires, calibrate), missing=tuple(missing_data_problems(blocks, grid)))
@@ -66,16 +69,17 @@ def study_plan(
 
 def make_plan(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: bool) -> Plan:
     cells, new_cells = planned_cells(grid.runs), planned_cells(new)
-    speeds = speed_model(cells)
+    device_type = expected_device_type(requires)
+    speeds = speed_model(cells, device_type)
     if calibrate and calibrate_unknown(new_cells, speeds):
-        speeds = speed_model(cells)
+        speeds = speed_model(cells, device_type)
     return Plan(
         runs=len(grid.runs),
         cells=len(cells),
         reused=len(grid.runs) - len(new),
         bytes=study_bytes(cells=cells, speeds=speeds),
         estimate=study_estimate(cells=new_cells, speeds=speeds, requires=requires),
-        warnings=train_share_warnings([spec for spec, _ in reversed(cells)]),
+        warnings=train_share_warnings([spec for spec, _ in reversed(engine_cells(cells))]),
     )
 
 
@@ -126,10 +130,10 @@ def study_launch(
             source=plain_text(source),
             parent=parent,
         )
-        held = hold_live_runs(grid.runs) if reuse else {}
+        held = hold_live_runs(grid.runs, requires) if reuse else {}
         new = [planned for planned in grid.runs if planned.hash not in held]
         require_room(owner, len(new))
-        new_runs = create_runs(new, shared=reuse)
+        new_runs = create_runs(new, shared=reuse, requires=requires)
         add_members(study, grid, held, new_runs, shuffle)
         notify_study(study.pk, "launched")
         audit_record(
@@ -166,13 +170,15 @@ def clean_tags(tags: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(plain_text(tag.strip()) for tag in tags if tag.strip()))
 
 
-def live_runs(planned: Iterable[PlannedRun]) -> Any:
-    return Run.objects.filter(hash__in=[each.hash for each in planned], shared=True, state__in=LIVE)
+def hashes_of(planned: Iterable[PlannedRun]) -> list[str]:
+    return [each.hash for each in planned]
 
 
-def hold_live_runs(planned: Sequence[PlannedRun]) -> dict[str, int]:
+def hold_live_runs(planned: Sequence[PlannedRun], requires: str) -> dict[str, int]:
     """Runs that exist already, by hash. One on its way to being cancelled is wanted again."""
-    held = dict(live_runs(planned).select_for_update(of=("self",)).order_by("id").values_list("hash", "id"))
+    live = live_runs(hashes_of(planned), requires).select_for_update(of=("self",)).order_by("id")
+    best = best_by_hash(live.only("pk", "hash", "state", "requires"), requires)
+    held = {run_hash: run.pk for run_hash, run in best.items()}
     cancelling = list(
         Run.objects.filter(id__in=held.values(), cancel_requested=True).values_list("id", flat=True),
     )
@@ -182,7 +188,9 @@ def hold_live_runs(planned: Sequence[PlannedRun]) -> dict[str, int]:
     return held
 
 
-def create_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int]:
+def create_runs(planned: Sequence[PlannedRun], *, shared: bool, requires: str) -> dict[str, int]:
+    """With the versions of the apps among them kept: a run may wait for days, and be tried again after months."""
+    versions_keep(planned=planned)
     runs = Run.objects.bulk_create(
         [
             Run(
@@ -190,8 +198,9 @@ def create_runs(planned: Sequence[PlannedRun], *, shared: bool) -> dict[str, int
                 cell=each.cell,
                 spec=each.spec.model_dump(mode="json"),
                 seed=each.spec.seed,
-                rounds_total=each.spec.rounds,
+                rounds_total=each.spec.rounds or 1,
                 shared=shared,
+                requires=requires,
                 provenance={LAUNCHED_WITH: dict(each.sources)},
             )
             for each in planned

@@ -15,9 +15,16 @@ from django.views.decorators.http import require_POST
 from experiments.access.services.rights import require_launch
 from experiments.core.errors import NotAllowedError
 from experiments.models import Run, Study
-from experiments.studies.editor.clone import Start, empty_start, start_from_run, start_from_study
+from experiments.studies.editor.clone import (
+    Start,
+    default_study,
+    empty_start,
+    start_from_app,
+    start_from_run,
+    start_from_study,
+)
 from experiments.studies.editor.draft import DraftRequest, check_draft, error_list, preview_runs
-from experiments.studies.editor.fields import editor_fields
+from experiments.studies.editor.fields import app_options, editor_fields
 from experiments.studies.editor.source import rewrite_yaml, study_from_yaml, yaml_from_study
 from experiments.studies.services.definition import definition_launch, parse_definition
 from experiments.web.requests import current_user, whole_number
@@ -29,15 +36,18 @@ def new_study(request: HttpRequest) -> HttpResponse:
         require_launch(current_user(request))
     except NotAllowedError as error:
         return render(request, "403.html", {"detail": error.detail}, status=403)
-    start = find_start(request.GET) if request.GET.keys() & {"from", "run"} else empty_start()
+    start = find_start(request.GET) if request.GET.keys() & {"from", "run", "app"} else empty_start()
     if start is None:
         raise Http404("What this study should start as is not there.")
     carried = {"study": start.study, "text": start.text, "like": start.like}
-    return render(request, "pages/editor.html", {"fields": editor_fields(), "start": start, "carried": carried})
+    kinds = {"fields": editor_fields(), "apps": app_options(), "block": default_study()["blocks"][0]}
+    return render(request, "pages/editor.html", {"kinds": kinds, "start": start, "carried": carried})
 
 
 def find_start(data: Mapping[str, Any]) -> Start | None:
-    """The study (`from`) or the run (`run`) that a new one starts as; None where it is gone."""
+    """The study (`from`), the run (`run`) or the app (`app`) that a new one starts as; None where it is gone."""
+    if "app" in data:
+        return start_from_app(str(data["app"]))
     if "run" in data:
         run = Run.objects.filter(pk=whole_number(str(data["run"]), 0)).first()
         return start_from_run(run) if run else None

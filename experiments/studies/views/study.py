@@ -35,6 +35,7 @@ from experiments.studies.selectors.studies import known_tags, load_study_rows
 from experiments.studies.services.changes import study_update
 from experiments.web.requests import current_user, page_or_part, whole_number
 from workers.errors import SpecError, TributaryError
+from workers.spec import is_app
 
 CELLS_SHOWN = 200
 VARIATIONS = 5
@@ -62,6 +63,7 @@ def study_page(request: HttpRequest, pk: int) -> HttpResponse:
         "row": row,
         "study": study,
         "spec": {"name": study.name, "blocks": study.blocks},
+        "own_data": all(is_app(block) for block in study.blocks),
         "metrics": [metric_label(name) for name in metrics],
         "cells": cell_rows(pk, cells[:CELLS_SHOWN], styles, finals),
         "cell_metrics": [metric_label(name) for name in finals],

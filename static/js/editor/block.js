@@ -1,4 +1,5 @@
 // One block: rows of chips for components and axes, inputs for what has one value. Each change goes to the editor.
+import { fieldsOf, kindSwitch } from "./app.js";
 import { element, errorList } from "./dom.js";
 import { Errors } from "./errors.js";
 import { numberFor } from "./numbers.js";
@@ -10,8 +11,8 @@ const BEFORE_STRATEGY = "strategy";
 export const SEEDS = { path: "seeds", title: "Seeds", kind: "seeds", options: [] };
 
 export class BlockView {
-  constructor({ block, index, total, fields, editor }) {
-    Object.assign(this, { block, index, total, fields, editor });
+  constructor({ block, index, total, kinds, editor }) {
+    Object.assign(this, { block, index, total, kinds, editor, fields: fieldsOf(block, kinds) });
     this.errors = new Errors([]).block(index);
     this.notes = {};
     this.misfits = {};
@@ -22,7 +23,7 @@ export class BlockView {
   }
 
   isRow(field) {
-    return field.kind === "component" || ALWAYS_ROWS.has(field.path) || this.axes.has(field.path) || (field.kind !== "list" && valuesOf(this.block, field.path).length > 1);
+    return field.kind === "component" || field.kind === "app" || ALWAYS_ROWS.has(field.path) || this.axes.has(field.path) || (field.kind !== "list" && valuesOf(this.block, field.path).length > 1);
   }
 
   draw() {
@@ -47,7 +48,7 @@ export class BlockView {
   header() {
     const remove = element("button", { type: "button", class: "button small danger", onclick: () => this.editor.removeBlock(this.index) }, "Remove block");
     const again = element("button", { type: "button", class: "button small", "aria-label": `Duplicate block ${this.index + 1}`, onclick: () => this.editor.addBlock(this.index) }, "Duplicate");
-    return element("header", {}, element("h2", {}, `Block ${this.index + 1}`), this.count, again, this.total > 1 ? remove : "");
+    return element("header", {}, element("h2", {}, `Block ${this.index + 1}`), this.count, kindSwitch(this), again, this.total > 1 ? remove : "");
   }
 
   // Components as people think of them, hybrid sharing before the strategy, then whatever else is an axis.
@@ -67,7 +68,7 @@ export class BlockView {
     if (valuesOf(this.block, path).length > 1) this.axes.delete(path);
     if (this.entry?.path !== path) this.entry = null;
     this.draw();
-    if (held && held !== path) this.focusEnd(this.element.querySelector(`[data-number="${held}"] [data-path]`));
+    if (held && held !== path) this.focusEnd(this.element.querySelector(`[data-number="${CSS.escape(held)}"] [data-path]`));
     else if (!this.element.contains(document.activeElement)) this.focusAdd(path);
     this.editor.check();
   }
@@ -109,7 +110,8 @@ export class BlockView {
 
   // Where more values are added; where there are no more, at the last one; where it is no row any more, its input.
   focusAdd(path) {
-    const places = [`[data-add="${path}"]`, `[data-row="${path}"] .value:last-of-type button`, `[data-number="${path}"] [data-path]`];
+    const name = CSS.escape(path);
+    const places = [`[data-add="${name}"]`, `[data-row="${name}"] .value:last-of-type button`, `[data-number="${name}"] [data-path]`];
     places.map((place) => this.element.querySelector(place)).find(Boolean)?.focus();
   }
 

@@ -78,10 +78,12 @@ function typed(each, chosen) {
   const id = freshId("parameter");
   const value = chosen[each.path];
   const input = element("input", { id, name: each.path, autocomplete: "off", placeholder: shown(each.default, each), value: value === undefined ? "" : shown(value, each), "aria-describedby": `${id}-note` });
+  const known = each.suggestions.length ? element("datalist", { id: `${id}-known` }, ...each.suggestions.map((value) => element("option", { value }))) : "";
+  if (known) input.setAttribute("list", known.id);
   const fill = (values) => { input.value = [...parse(input.value, each), ...values].map((found) => shown(found, each)).join(", "); input.focus(); };
   const numeric = each.kind === "integer" || each.kind === "number";
   const span = numeric ? element("button", { type: "button", class: "axis", "aria-label": `${each.title}: from, to and step`, onclick: () => { span.replaceWith(); input.after(rangeEntry(each, each.title, fill)); } }, "from–to–step") : "";
-  return element("div", {}, element("div", { class: "top-line" }, element("label", { for: id }, each.title), span), input, element("small", { id: `${id}-note` }, notes(each, "Commas make an axis.")));
+  return element("div", {}, element("div", { class: "top-line" }, element("label", { for: id }, each.title), span), input, known, element("small", { id: `${id}-note` }, notes(each, each.kind === "mapping" ? "A list in it is an axis." : "Commas make an axis.")));
 }
 
 function notes(each, last) {

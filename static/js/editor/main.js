@@ -9,7 +9,7 @@ import { YamlView } from "./yaml.js";
 const PAUSE = 200;
 const root = document.getElementById("editor");
 const find = (selector) => document.querySelector(selector);
-const fields = load("editor-fields");
+const kinds = load("editor-kinds");
 const { like, ...start } = load("editor-start");
 const button = find("[data-launch-button]");
 const OPTIONS = { reuse: true, shuffle: false, priority: 0, requires: "cpu" };
@@ -31,7 +31,7 @@ class Editor {
 
   draw() {
     const blocks = Array.isArray(this.study.blocks) ? this.study.blocks.filter((block) => block && typeof block === "object") : [];
-    this.blocks = blocks.map((block, index) => new BlockView({ block, index, total: blocks.length, fields, editor: this }));
+    this.blocks = blocks.map((block, index) => new BlockView({ block, index, total: blocks.length, kinds, editor: this }));
     find("#blocks").replaceChildren(...this.blocks.map((block) => block.element));
     this.fillIn();
   }
@@ -57,6 +57,12 @@ class Editor {
     this.study.blocks.splice(like + 1, 0, copy(this.study.blocks[like] ?? start.study.blocks[0]));
     this.draw();
     find(`[data-block="${like + 1}"] [data-add]`)?.focus();
+    this.check();
+  }
+
+  replaceBlock(index, block) {
+    this.study.blocks[index] = block;
+    this.draw();
     this.check();
   }
 

@@ -1,5 +1,6 @@
 // One row per field that is an axis or a component: a chip for each value, and ways to add more.
 // A row is {path, element, refresh}: it is drawn when its values change; the server's answer only refreshes its words.
+import { appRow } from "./app.js";
 import { askComponent } from "./dialog.js";
 import { element, errorList } from "./dom.js";
 import { valueEntry } from "./entry.js";
@@ -10,6 +11,7 @@ const ENDS = [16, 2];
 
 export function rowFor(field, view) {
   if (field.kind === "component") return componentRow(field, view);
+  if (field.kind === "app") return appRow(field, view);
   if (field.kind === "seeds") return seedRow(field, view);
   return field.kind === "choice" || field.kind === "boolean" ? choiceRow(field, view) : valueRow(field, view);
 }

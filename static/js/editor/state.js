@@ -5,8 +5,19 @@ export function load(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
+// Keys of an app's config may have dots in them: what is written under the whole key is found as well.
 export function read(block, path) {
-  return path.split(".").reduce((value, key) => value?.[key], block);
+  if (block === null || typeof block !== "object") return undefined;
+  if (Object.hasOwn(block, path)) return block[path];
+  const [key, ...rest] = path.split(".");
+  return rest.length ? read(block[key], rest.join(".")) : undefined;
+}
+
+// The keys under which a value stands, or would be written.
+function keysOf(block, path) {
+  const [key, ...rest] = path.split(".");
+  if (rest.length === 0 || (block && typeof block === "object" && Object.hasOwn(block, path))) return [path];
+  return [key, ...keysOf(block?.[key], rest.join("."))];
 }
 
 // A list is an axis. A field that is not given has no values; its default stands in for it.
@@ -22,7 +33,7 @@ export function isGiven(block, path) {
 
 // One value is written without a list, none removes the field and the mappings that it leaves empty.
 export function write(block, path, values) {
-  const keys = path.split(".");
+  const keys = keysOf(block, path);
   const last = keys.pop();
   const parents = [block];
   for (const key of keys) {
@@ -69,6 +80,7 @@ export function same(one, other) {
 // server to judge.
 export function parse(text, field) {
   if (field.kind === "list") return parseLists(text);
+  if (field.kind === "mapping") return parseMappings(text);
   const numeric = field.kind === "integer" || field.kind === "number";
   const range = numeric ? parseRange(text) : null;
   if (range?.length) return range;
@@ -86,6 +98,21 @@ function parseLists(text) {
   }
 }
 
+// A mapping, as YAML or JSON has it, with or without its braces: eta: 0.1, tau: [0.001, 0.01]
+function parseMappings(text) {
+  if (text.trim() === "") return [];
+  const quoted = text.replace(/"[^"]*"|[A-Za-z_][\w.+-]*/g, (word) => (/^("|true$|false$|null$)/.test(word) || /^[eE][+-]?\d+$/.test(word) ? word : JSON.stringify(word)));
+  for (const attempt of [`[${quoted}]`, `[{${quoted}}]`]) {
+    try {
+      const found = JSON.parse(attempt);
+      if (found.every((each) => each && typeof each === "object" && !Array.isArray(each))) return found;
+    } catch {
+      // not written that way
+    }
+  }
+  return [text];
+}
+
 function one(part, field) {
   if (field.nullable && /^(none|all|null)$/i.test(part)) return null;
   if ((field.kind === "integer" || field.kind === "number") && Number.isFinite(Number(part))) return Number(part);
@@ -98,7 +125,13 @@ export function shown(value, field) {
   if (value === true) return "yes";
   if (value === false) return "no";
   if (Array.isArray(value)) return field?.kind === "list" ? value.map((each) => JSON.stringify(each)).join(", ") : value.map((each) => shown(each, field)).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? mappingText(value) : String(value);
+}
+
+// As in YAML: {eta: 0.1, tau: [0.001, 0.01]}
+function mappingText(value) {
+  const inside = (each) => (Array.isArray(each) ? `[${each.map(inside).join(", ")}]` : each && typeof each === "object" ? mappingText(each) : typeof each === "string" && /^[A-Za-z_][\w.]*$/.test(each) ? each : JSON.stringify(each));
+  return `{${Object.entries(value).map(([key, each]) => `${key}: ${inside(each)}`).join(", ")}}`;
 }
 
 // A long axis by its ends: "0.01, 0.02 … 0.19 (19)".

@@ -55,7 +55,7 @@ export function lines(plan, measuring) {
   return [
     timeLine(plan, measuring),
     plan.reused ? element("li", {}, element("strong", {}, plan.reused.toLocaleString("en")), " already there, reused") : "",
-    element("li", {}, element("strong", {}, bytes(plan.bytes)), " would cross the network in a real deployment"),
+    plan.bytes && element("li", {}, element("strong", {}, bytes(plan.bytes)), " would cross the network in a real deployment"),
     ...plan.warnings.map((warning) => element("li", { class: "note warning" }, warning)),
   ].filter(Boolean);
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 from django.test import Client
 
@@ -47,6 +49,9 @@ STUDY = {"name": "Mine", "blocks": [{**lab.BLOCK, "rounds": 1}]}
 ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/catalog"): read(),
     ("GET", "/datasets"): read(),
+    ("GET", "/apps"): read(),
+    ("POST", "/apps"): Row((401, 403, 403, 403, 422, 403, 403)),  # what is sent is no archive
+    ("DELETE", "/apps/{app}"): Row((401, 403, 403, 403, 409, 403, 403)),  # it comes from a folder
     ("GET", "/workers"): read(),
     ("GET", "/audit"): Row((401, 403, 403, 403, 200, 403, 403)),
     ("GET", "/events"): read(),
@@ -94,7 +99,7 @@ FAR = 1_000_000
 
 
 @pytest.fixture
-def study(owner: User) -> Study:
+def study(owner: User, apps: Path) -> Study:
     """With a saved view and a share link, so that one number addresses all three."""
     launched_study = lab.launched(owner)
     SavedView.objects.create(pk=launched_study.pk + FAR, owner=owner, name="A view", query="study=1")
@@ -109,8 +114,11 @@ def study(owner: User) -> Study:
 
 def send_request(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
     there = study != NOT_THERE
-    names = {"name": "niid-bench" if there else "nothing", "chart": "curves" if there else "nothing"}
+    names = {"name": "niid-bench", "chart": "curves", "app": "numpy-least-squares"}
+    names = names if there else dict.fromkeys(names, "nothing")
     address = (path + row.query).format(study=study, run=run, view=study + FAR, link=study + FAR, **names)
+    if (method, path) == ("POST", "/apps"):
+        return client.post(f"/api/v1{address}", {"file": SimpleUploadedFile("app.zip", b"PK")})
     return client.generic(method, f"/api/v1{address}", data=as_json(row.body), content_type="application/json")
 
 

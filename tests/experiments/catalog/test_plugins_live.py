@@ -47,6 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(made, "strategies/broken.py", "def")
     write(made, "strategies/heavy.py", "import torch")
     write(made, "datasets/fragile.py", FRAGILE.format(switch=made / "switch"))
+    write(made, "_mine.py", (ROOT / "docs" / "flower.md").read_text().split("```python\n")[1].split("```")[0])
     return made
 
 
@@ -90,6 +91,30 @@ def test_a_dropped_file_is_launched_computed_and_shown(platform: LivePlatform, o
     clipped = Metric.objects.filter(run=clip, name="fedclip.clipped").order_by("round").values_list("value", flat=True)
     assert list(clipped) == [4.0, 4.0]
     assert "fedclip · bound 0.0001" in page(platform, owner, f"/studies/{clip.studies.get().pk}")
+
+
+def test_a_strategy_written_for_flower_is_computed_and_computed_anew_once_its_file_changed(
+    platform: LivePlatform, owner: User, folder: Path, tmp_path: Path
+) -> None:
+    """The worker that computed it before still holds the old code. The new one never moves."""
+    strategy = {"name": "flower", "class": "_mine.Cautious", "arguments": {"part": 0.5}}
+    blocks = [{**STUDY["blocks"][0], "strategy": strategy}]
+    study = write(tmp_path, "study.yaml", yaml.safe_dump({"name": "Theirs", "blocks": blocks}))
+
+    first = manage(platform, "launch", str(study), "--wait")
+    text = (folder / "_mine.py").read_text()
+    write(folder, "_mine.py", text.replace("self.part *", "0.0 * self.part *"))
+    second = manage(platform, "launch", str(study), "--wait")
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    runs = [run for run in Run.objects.order_by("pk") if run.spec["strategy"]["name"] == "flower"]
+    losses = [
+        list(Metric.objects.filter(run=run, name="loss").order_by("round").values_list("value", flat=True))
+        for run in runs
+    ]
+    assert len(runs) == 2
+    assert len(set(losses[0])) == 3
+    assert len(set(losses[1])) == 1
 
 
 def test_it_is_in_the_catalog_and_in_the_form(platform: LivePlatform, owner: User, folder: Path) -> None:

@@ -38,6 +38,22 @@ def test_the_strategy_comes_first_and_plain_fields_are_named() -> None:
     }
 
 
+def test_a_strategy_of_flowers_goes_by_its_class_and_its_arguments() -> None:
+    adam = {"name": "flower", "class": "flwr.serverapp.strategy.FedAdam"}
+    specs = {
+        "a": spec({**adam, "arguments": {"eta": 0.1, "beta_1": 0.5}}),
+        "b": spec({**adam, "arguments": {"eta": 0.2}}),
+        "c": spec({"name": "flower", "class": "flwr.serverapp.strategy.FedAvg", "arguments": {}}),
+    }
+    assert axis_values(specs) == {
+        "strategy": {
+            "a": "flower · FedAdam · eta 0.1 · beta 1 0.5",
+            "b": "flower · FedAdam · eta 0.2",
+            "c": "flower · FedAvg",
+        }
+    }
+
+
 def test_equal_specs_have_no_axes() -> None:
     assert axis_values({"a": spec({"name": "fedavg"}, seed=0), "b": spec({"name": "fedavg"}, seed=1)}) == {}
 

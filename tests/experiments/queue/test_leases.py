@@ -26,7 +26,6 @@ from experiments.queue.services.leases import (
     Claim,
     Instructions,
     checkpoint_record,
-    engine_record,
     lose_runs,
     rounds_record,
     run_crash,
@@ -34,6 +33,7 @@ from experiments.queue.services.leases import (
     run_finish,
     run_heartbeat,
     run_release,
+    start_record,
 )
 from experiments.queue.services.workers import worker_beat, worker_drain, worker_enlist, workers_forget
 from tests.experiments.queue.claims import Block, claimed, launch
@@ -91,7 +91,7 @@ def test_a_stale_token_is_refused_everywhere(claim: Claim) -> None:
     writes: list[Any] = [
         lambda: run_heartbeat(claim=zombie),
         lambda: rounds_record(claim=zombie, records=[RoundRecord(0, {"accuracy": 0.9})]),
-        lambda: engine_record(claim=zombie, engine="cohort"),
+        lambda: start_record(claim=zombie, engine="cohort", device_type="cpu"),
         lambda: checkpoint_record(claim=zombie, path="/nowhere", round_number=1),
         lambda: run_finish(claim=zombie, provenance={}),
         lambda: run_fail(claim=zombie, reason="No."),
@@ -159,11 +159,11 @@ def test_a_released_run_goes_back_without_counting_as_a_crash(claim: Claim, work
 
 def test_the_engine_that_was_chosen_first_is_kept(claim: Claim, worker: Worker) -> None:
     assert claim.engine == "auto"
-    engine_record(claim=claim, engine="cohort")
+    start_record(claim=claim, engine="cohort", device_type="cpu")
     run_release(claim=claim)
     second = claimed(worker)
     assert second.engine == "cohort"
-    engine_record(claim=second, engine="sequential")
+    start_record(claim=second, engine="sequential", device_type="cpu")
     assert the_run().engine == "cohort"
 
 

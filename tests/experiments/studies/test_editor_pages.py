@@ -10,7 +10,7 @@ STUDY = {"name": "Rivers", "blocks": [lab.BLOCK]}
 
 def test_the_page_carries_the_catalogs_fields_and_a_first_block(as_owner: Client) -> None:
     page = as_owner.get("/studies/new").content.decode()
-    assert 'id="editor-fields"' in page
+    assert 'id="editor-kinds"' in page
     assert "label-dirichlet" in page
 
 

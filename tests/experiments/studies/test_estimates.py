@@ -12,7 +12,8 @@ from django.core.cache import cache
 
 from experiments.models import Run, RunState, User, Worker
 from experiments.studies.selectors.run_timings import run_timings
-from experiments.studies.services.estimates import Estimate, SpeedModel, planned_cells
+from experiments.studies.services.calibration import calibrate, calibration_key, save_step, saved_step
+from experiments.studies.services.estimates import Estimate, SpeedModel, expected_device_type, planned_cells
 from experiments.studies.services.launch import study_plan
 from tests.experiments import lab
 from workers.spec import RunSpec, expand, parse_run
@@ -107,6 +108,44 @@ def test_a_study_for_gpus_counts_only_workers_that_have_one(owner: User, worker:
     block = {**lab.BLOCK, "seeds": [99]}
     assert study_plan(owner=owner, blocks=[block], requires="gpu").estimate.workers == 0
     assert study_plan(owner=owner, blocks=[block]).estimate.workers == 1
+
+
+def test_only_runs_on_the_same_type_of_device_foretell_the_time(owner: User, home: Path) -> None:
+    """0.01 s a step on a CPU, 0.001 s on a GPU."""
+    measured(owner, 0.01)
+    measured(owner, 0.001, rounds=4)
+    Run.objects.filter(rounds_total=4).update(device_type="cuda")
+    on_cpu, on_gpu = (
+        SpeedModel(run_timings(datasets=["digits"], models=["logistic"], strategies=["fedavg"]), device)
+        for device in ("cpu", "cuda")
+    )
+    assert on_cpu.step_seconds(spec())[1].high == pytest.approx(0.01)
+    assert on_gpu.step_seconds(spec())[1].high == pytest.approx(0.001)
+    assert estimate(owner).high_seconds == pytest.approx(36, abs=0.1)
+
+
+def test_the_type_of_device_is_that_of_the_workers_that_may_take_the_study(db: None) -> None:
+    from experiments.queue.services.workers import worker_enlist
+
+    def types() -> tuple[str, str]:
+        return expected_device_type("cpu"), expected_device_type("gpu")
+
+    assert types() == ("cpu", "cuda")
+    worker_enlist(name="gpu@lab", host="lab", device="cuda:1", threads=1)
+    assert types() == ("cuda", "cuda")
+    worker_enlist(name="cpu@lab", host="lab", device="cpu", threads=1)
+    assert types() == ("cpu", "cuda")
+
+
+def test_what_was_tried_on_one_type_of_device_says_nothing_of_another(owner: User, home: Path) -> None:
+    """There is no such device here: nothing is measured on a CPU in its place."""
+    save_step(calibration_key(spec(), "cpu"), {"step": 0.01})
+    assert (saved_step(spec(), "cpu"), saved_step(spec(), "mps")) == (0.01, None)
+    assert SpeedModel([], "cpu").step_seconds(spec())[1].basis == "calibrated"
+    assert SpeedModel([], "mps").step_seconds(spec())[1].basis == "guessed"
+    assert not calibrate([spec()], "cpu")
+    assert calibrate([spec()], "mps")
+    assert saved_step(spec(), "mps") is None
 
 
 def test_what_exists_already_costs_nothing(owner: User) -> None:

@@ -19,6 +19,7 @@ from experiments.access.services.share_links import link_create
 from experiments.access.services.tokens import token_create
 from experiments.api.urls import urlpatterns as api_patterns
 from experiments.datasets import views as dataset_views
+from experiments.flower_apps import views as flower_apps_views
 from experiments.models import Study, User, Worker
 from experiments.queue.views import queue, workers
 from experiments.studies.views import actions
@@ -134,6 +135,12 @@ PAGES: dict[str, Row] = {
     "dataset-action fetch": member("/data-sets/mnist/fetch"),
     "dataset-action import": member("/data-sets/mnist/import", path="{folder}"),
     "dataset-action verify": member("/data-sets/mnist/verify"),
+    "apps": read("/apps"),
+    "app-upload": post("login login 403 403 403 422", "/apps/upload"),
+    "app-state": read("/apps/numpy-least-squares/state"),
+    "app-action remove": post("login login 302 302 302 302", "/apps/numpy-least-squares/remove"),  # not from a folder
+    "app-action install": post("login login 302 302 302 302", "/apps/numpy-least-squares/install"),  # has all
+    "app-action check": post("login login 302 302 302 302", "/apps/numpy-least-squares/check"),
     "portrait-pictures": Row("login login 404 404 404 404", "/portraits/nothing.png"),
     "workers": read("/workers"),
     "worker-action drain": admin("/workers/{worker}/drain"),
@@ -157,12 +164,13 @@ ACTIONS = {
     "queue-studies": queue.STUDY_WORDS,
     "worker-action": workers.WORKER_ACTIONS,
     "dataset-action": dataset_views.JobKind.values,
+    "app-action": flower_apps_views.APP_ACTIONS,
     "person-action": access_views.ACCOUNT_ACTIONS,
 }
 
 
 @pytest.fixture
-def names(study: Study, worker: Worker, tmp_path: Path) -> dict[str, Any]:
+def names(study: Study, worker: Worker, tmp_path: Path, apps: Path) -> dict[str, Any]:
     runs = lab.runs_in_order(study)
     _, secret = link_create(owner=study.owner, query=f"study={study.pk}", title="For reviewers")
     token, _ = token_create(owner=study.owner, name="Script")

@@ -69,7 +69,7 @@ class Gambling(Strategy):
 
         class Server(Averaging):
             def combine(self, server_round, replies):
-                return {name: value * random.random() for name, value in self.mean(replies).items()}
+                return {name: value * random.SystemRandom().random() for name, value in self.mean(replies).items()}
 
         return Method(Server(context))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,45 @@ def test_what_cannot_be_saved_is_refused_at_the_first_checkpoint(
         "could not go on from one: keep tensors in `self.state`, or numbers, texts, arrays, tensors, and lists or "
         "dicts of these in attributes."
     )
+
+
+class Scheduled(Averaging):
+    """What it goes through round by round is a generator, which nobody can look into."""
+
+    def __init__(self, context: MethodContext) -> None:
+        super().__init__(context)
+        self.lock = Lock()
+        self.factors = (0.9**each for each in range(100))
+
+    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+        with self.lock:
+            factor = next(self.factors)
+        return {name: factor * value for name, value in self.mean(replies).items()}
+
+
+def test_what_nobody_can_look_into_is_refused_rather_than_lost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    let_fedavg_build(monkeypatch, lambda context: Method(Scheduled(context)))
+
+    with pytest.raises(TributaryError, match=r"^Scheduled\.factors may change unseen .* \(of type generator\)"):
+        simulate(tiny(), checkpoint=CheckpointPolicy(tmp_path, every=1), device="cpu")
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("FedAvgM", {"server_momentum": 0.9}), ("FedYogi", {})])
+def test_strategies_of_flowers_own_keep_their_types_and_their_records(
+    name: str, arguments: dict[str, float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As a component of a lab's own may build them, without `name: flower`."""
+    import flwr.serverapp.strategy as flower
+
+    nodes: Any = {"min_train_nodes": 1, "min_available_nodes": 1}
+    let_fedavg_build(monkeypatch, lambda context: Method(getattr(flower, name)(**nodes, **arguments)))
+    spec = tiny(rounds=6, cohort=5, precision="float32")
+    whole = simulate(spec, device="cpu")
+
+    resumed = crash_and_resume(spec, tmp_path, 4)
+
+    assert bits(resumed) == bits(whole)
+    assert {each.dtype.name for each in whole.parameters.values()} == {"float32"}
 
 
 class Plain(LocalRule):

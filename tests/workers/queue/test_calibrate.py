@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from workers.queue.calibrate import calibrate_spec, trial_spec
 from workers.spec import parse_run
 
@@ -38,3 +40,9 @@ def test_a_trial_takes_the_path_that_the_run_will_take_but_starts_no_ray() -> No
 def test_it_answers_each_spec_with_seconds_or_a_reason() -> None:
     assert 0 < calibrate_spec(SPEC)["step"] < 1
     assert calibrate_spec({**SPEC, "rounds": 0})["error"].startswith("SpecError: ")
+
+
+def test_a_trial_is_made_on_the_device_that_is_asked_about() -> None:
+    missing = f"cuda:{torch.cuda.device_count()}"
+    answer = calibrate_spec(SPEC, missing)
+    assert answer == {"error": f"TributaryError: The device {missing} cannot be used here. Choose auto, cpu or cuda:N."}

@@ -17,7 +17,7 @@ from workers.catalog import load_catalog
 from workers.engine import simulate
 from workers.engine.checkpoint import CheckpointPolicy
 from workers.engine.records import Result, RoundRecord
-from workers.queue.runner import save_model
+from workers.queue.computing import save_model
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "export.md"
 LOAD, IMPORTS, SEVERAL, GROUPS, DETECTORS = re.findall(

@@ -17,7 +17,7 @@ from traceback import clear_frames
 import torch
 
 from workers.engine.execution.memory import is_convolutional, keep_freed_memory, largest_stack, stack_count
-from workers.engine.execution.threads import thread_count
+from workers.engine.execution.threads import stream_count
 from workers.engine.federation import ClientData
 from workers.engine.setup import Setup
 from workers.engine.training.network import example_input, single_gradients, stacked_gradients
@@ -178,11 +178,11 @@ def engine_for(setup: Setup) -> str:
 
 
 def make_cohort_executor(trainer: Trainer) -> Executor:
-    return CohortExecutor(trainer, thread_count())
+    return CohortExecutor(trainer, stream_count(trainer.samples.x.device))
 
 
 def make_sequential_executor(trainer: Trainer) -> Executor:
-    return SequentialExecutor(trainer, thread_count())
+    return SequentialExecutor(trainer, stream_count(trainer.samples.x.device))
 
 
 def make_ray_executor(trainer: Trainer) -> Executor:

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class RayExecutor(Executor):
             self.process = subprocess.Popen(
                 [*self.command, str(theirs.fileno())],
                 cwd=ROOT,
-                env={**ENVIRONMENT, **os.environ, "PYTHONPATH": python_path()},
+                env={**ENVIRONMENT, **os.environ, **self.own_gpu, "PYTHONPATH": python_path()},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -73,6 +73,10 @@ class RayExecutor(Executor):
             )
         self.runtime = Channel(ours.detach())
         self.send(start_request(self.trainer, self.folder.name))
+
+    @property
+    def own_gpu(self) -> dict[str, str]:
+        return visible_devices(self.trainer.samples.x.device) if gpus_per_client() else {}
 
     @property
     def log(self) -> Path:
@@ -148,16 +152,35 @@ class RayExecutor(Executor):
 
 
 def start_request(trainer: Trainer, folder: str) -> StartRequest:
+    client_gpus = gpus_per_client()
     return StartRequest(
         spec=trainer.spec.model_dump_json(),
         identity=canonical_hash(trainer.spec),
-        device=trainer.samples.x.device.type,
+        device=client_device(trainer.samples.x.device, client_gpus),
         nodes=trainer.spec.cohort_size + 1,
         client_cpus=float(os.environ.get("TRIBUTARY_RAY_CLIENT_CPUS") or 1),
-        client_gpus=float(os.environ.get("TRIBUTARY_RAY_CLIENT_GPUS") or 0),
+        client_gpus=client_gpus,
         cpus=None if os.environ.get("RAY_ADDRESS") else processor_count(),
         folder=folder,
     )
+
+
+def gpus_per_client() -> float:
+    return float(os.environ.get("TRIBUTARY_RAY_CLIENT_GPUS") or 0)
+
+
+def client_device(device: torch.device, client_gpus: float) -> str:
+    """The worker's own GPU; where Ray hands GPUs out, a client sees none but its own, which is its first."""
+    return device.type if client_gpus else str(device)
+
+
+def visible_devices(device: torch.device, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """A Ray that is started here and hands out GPUs has only this worker's to give: the others are other workers'."""
+    if device.type != "cuda" or environ.get("RAY_ADDRESS"):
+        return {}
+    visible = [each.strip() for each in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each.strip()]
+    place = device.index or 0
+    return {"CUDA_VISIBLE_DEVICES": visible[place] if place < len(visible) else str(place)}
 
 
 def processor_count() -> int:

@@ -18,6 +18,14 @@ def thread_count() -> int:
     return int(os.environ.get("TRIBUTARY_THREADS") or TORCH_THREADS)
 
 
+def stream_count(device: torch.device) -> int:
+    """How many parts of a cohort are computed at once: on a CPU one for each thread, on an accelerator one alone.
+
+    Threads would take turns on its one stream of work, and each would hold a stack in its memory.
+    """
+    return thread_count() if device.type == "cpu" else 1
+
+
 @contextmanager
 def one_computing_thread() -> Iterator[None]:
     """Sums are cut by the threads of an operation, and that moves their last bits: in a run every operation has one."""

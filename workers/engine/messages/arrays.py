@@ -73,6 +73,12 @@ def tensor_of(array: Array) -> torch.Tensor:
     return array.tensor if isinstance(array, TensorArray) else torch.from_numpy(np.array(array.numpy()))
 
 
+def cast_like(model: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Means of whole numbers, such as counts of batches, become whole numbers again."""
+    whole = not model.dtype.is_floating_point and value.dtype.is_floating_point
+    return (value.round() if whole else value).to(model.dtype)
+
+
 def bytes_of(content: RecordDict) -> int:
     """What really would be sent: every array's values and eight bytes a scalar. An observed model is never sent."""
     if OBSERVED in content:

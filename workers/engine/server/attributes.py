@@ -7,18 +7,20 @@ import pickle
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
+from threading import Lock, RLock
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
+from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
 from pydantic import BaseModel
 
 from workers.errors import TributaryError
 
-CONSTANTS = (BaseModel, FunctionType, BuiltinFunctionType, MethodType, ModuleType, type)
-CONTAINERS = (dict, list, set, deque)
+LOCKS = (type(Lock()), type(RLock()))
+CONSTANTS = (BaseModel, FunctionType, BuiltinFunctionType, MethodType, ModuleType, type, *LOCKS)
 Arrays = dict[str, np.ndarray]
 
 
@@ -38,16 +40,17 @@ class AttributeWatch:
         arrays: Arrays = {}
         facts = {}
         for attribute, mark in self.fingerprints().items():
-            if mark != self.built.get(attribute, ""):
+            if mark is None or mark != self.built.get(attribute, ""):
                 try:
                     facts[attribute] = encode(vars(self.owner)[attribute], f"{self.name}/{attribute}", arrays)
                 except TypeError as error:
-                    raise TributaryError(self.refusal(attribute, error)) from None
+                    raise TributaryError(self.refusal(attribute, error, certain=mark is not None)) from None
         return arrays, facts
 
-    def refusal(self, attribute: str, error: TypeError) -> str:
+    def refusal(self, attribute: str, error: TypeError, *, certain: bool) -> str:
+        changes = "changes" if certain else "may change unseen"
         return (
-            f"{type(self.owner).__name__}.{attribute} changes from round to round, and a checkpoint cannot hold it "
+            f"{type(self.owner).__name__}.{attribute} {changes} from round to round, and a checkpoint cannot hold it "
             f"({error}), so that a run could not go on from one: keep tensors in `self.state`, or numbers, texts, "
             "arrays, tensors, and lists or dicts of these in attributes."
         )
@@ -59,14 +62,28 @@ class AttributeWatch:
 
 @contextmanager
 def unchanged_attributes_on_error(owner: object) -> Iterator[None]:
-    """A round that breaks off leaves numbers and containers as they were; tensors are not copied."""
-    before = {name: copy(value) if isinstance(value, CONTAINERS) else value for name, value in vars(owner).items()}
+    """A round that breaks off leaves numbers, arrays and containers as they were; tensors are not copied."""
+    before = {name: duplicate(value) for name, value in vars(owner).items()}
     try:
         yield
     except BaseException:
         vars(owner).clear()
         vars(owner).update(before)
         raise
+
+
+def duplicate(value: Any) -> Any:
+    """What may be changed in place, as it is now; whatever else it holds is shared."""
+    if isinstance(value, np.ndarray | np.random.Generator):
+        return deepcopy(value)
+    if isinstance(value, set):
+        return copy(value)
+    if isinstance(value, dict | list | deque):
+        same = copy(value)
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            same[key] = duplicate(each)
+        return same
+    return value
 
 
 def fingerprint(value: object, owner: object) -> str | None:
@@ -116,6 +133,13 @@ def encode(value: Any, path: str, arrays: Arrays) -> dict[str, Any]:
         return {"generator": encode(value.bit_generator.state, path, arrays)}
     if value is None or type(value) in (bool, int, float, str):
         return {"value": value}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, Array):
+        return {"flower array": encode(value.numpy(), path, arrays)}
+    for record, name in RECORDS.items():
+        if isinstance(value, record):
+            return {name: encode(dict(value), path, arrays)}
     if isinstance(value, dict):
         pairs = [(encode(key, f"{path}/{at}/key", arrays), each) for at, (key, each) in enumerate(value.items())]
         return {"dict": [[key, encode(each, f"{path}/{at}", arrays)] for at, (key, each) in enumerate(pairs)]}
@@ -127,6 +151,13 @@ def encode(value: Any, path: str, arrays: Arrays) -> dict[str, Any]:
 
 SEQUENCES: dict[type[Any], str] = {list: "list", tuple: "tuple", set: "set", frozenset: "set", deque: "list"}
 MAKERS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set}
+RECORDS: dict[type[Any], str] = {
+    ArrayRecord: "flower arrays",
+    MetricRecord: "flower metrics",
+    ConfigRecord: "flower config",
+    RecordDict: "flower records",
+}
+RECORD_MAKERS: dict[str, Any] = {name: record for record, name in RECORDS.items()}
 
 
 def decode(tree: Mapping[str, Any], arrays: Mapping[str, np.ndarray], device: torch.device) -> Any:
@@ -142,6 +173,12 @@ def decode(tree: Mapping[str, Any], arrays: Mapping[str, np.ndarray], device: to
         generator = np.random.Generator(getattr(np.random, decode(content, arrays, device)["bit_generator"])())
         generator.bit_generator.state = decode(content, arrays, device)
         return generator
+    if kind == "bytes":
+        return bytes.fromhex(content)
+    if kind == "flower array":
+        return Array(decode(content, arrays, device))
+    if kind in RECORD_MAKERS:
+        return RECORD_MAKERS[kind](decode(content, arrays, device))
     if kind == "dict":
         return {decode(key, arrays, device): decode(each, arrays, device) for key, each in content}
     return content if kind == "value" else MAKERS[kind](decode(each, arrays, device) for each in content)

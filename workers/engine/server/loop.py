@@ -5,25 +5,26 @@ because `Strategy.start` cannot go on from a checkpoint. Which grid is behind it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
-import torch
-from flwr.app import ConfigRecord, Message, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 
 from workers.engine.evaluation import EvaluationResult, Evaluator
 from workers.engine.federation import Federation
-from workers.engine.messages.arrays import Tensors, bytes_of, record_of, tensors_of
+from workers.engine.messages.arrays import Tensors, bytes_of, cast_like, record_of, tensors_of
 from workers.engine.messages.exchange import DROPPED_OUT
 from workers.engine.messages.message_keys import METRICS, SAMPLES, STEPS, TRAIN_LOSS
 from workers.engine.records import RoundRecord
 from workers.engine.server.attributes import AttributeWatch, unchanged_attributes_on_error
+from workers.engine.server.generators import AGGREGATING, CONFIGURING, keyed_generators
 from workers.engine.server.method import Method
-from workers.engine.server.server_side import FlowerServer, server_side
+from workers.engine.server.server_side import server_side
 from workers.engine.training.rule import ClientStore
 from workers.engine.training.schedule import samples_seen
 from workers.errors import TributaryError
@@ -68,11 +69,7 @@ class ServerLoop:
     def __post_init__(self) -> None:
         """Server and rule as they were built: what they remember beyond `state` is known by its change."""
         self.server_side = server_side(self.method.server)
-        skipped = () if isinstance(self.server_side, FlowerServer) else (*self.server_side.transient, "state")
-        self.watches = (
-            AttributeWatch("server", self.method.server, skipped),
-            AttributeWatch("rule", self.method.rule),
-        )
+        self.watches = (*self.server_side.attribute_watches(), AttributeWatch("rule", self.method.rule))
 
     def begin(self, survey: Callable[[], tuple[Tensors, dict[str, float]]] | None = None) -> None:
         """Round 0: the evaluation before training, after the method's survey of the clients if it wants one."""
@@ -103,13 +100,15 @@ class ServerLoop:
         number, server, old = self.progress.round + 1, self.method.server, self.progress.model
         self.grid.round = number
         times = [perf_counter()]
-        with self.store.unchanged_on_error(), unchanged_attributes_on_error(server):
-            requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
+        with self.unchanged_on_error():
+            with keyed_generators(self.spec.seed, number, CONFIGURING):
+                requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
             replies = self.grid.send_and_receive(requests)
             raise_client_errors(number, replies)
         times.append(perf_counter())
-        arrays, reported = server.aggregate_train(number, replies)
-        model = old if arrays is None else tensors_of(arrays, device_of(old))
+        with keyed_generators(self.spec.seed, number, AGGREGATING):
+            arrays, reported = server.aggregate_train(number, replies)
+        model = old if arrays is None else tensors_like(old, arrays)
         clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
         if self.method.exchange is not None:
             self.method.exchange(self.store, [client for client, values in clients.items() if "failed" not in values])
@@ -127,6 +126,14 @@ class ServerLoop:
         }
         add_reported(metrics, reported or {})
         self.record(RoundRecord(number, metrics, cohort, merge_client_values(clients, evaluation.clients)))
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(self.store.unchanged_on_error())
+            for watch in self.watches:
+                stack.enter_context(unchanged_attributes_on_error(watch.owner))
+            yield
 
     def evaluate_if_due(self, number: int, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
         if number % self.spec.evaluation.every and number != self.spec.rounds:
@@ -183,8 +190,11 @@ def raise_client_errors(number: int, replies: Sequence[Message]) -> None:
             raise TributaryError(f"Round {number} failed on a client:\n{reply.error.reason}")
 
 
-def device_of(model: Tensors) -> torch.device:
-    return next(iter(model.values())).device
+def tensors_like(model: Tensors, arrays: ArrayRecord) -> Tensors:
+    """On the model's device and with its types: strategies of Flower's compute with NumPy, some of them in float64."""
+    device = next(iter(model.values())).device
+    tensors = tensors_of(arrays, device)
+    return {name: cast_like(model[name], each) if name in model else each for name, each in tensors.items()}
 
 
 def client_values(reply: Message) -> dict[str, float]:

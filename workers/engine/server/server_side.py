@@ -10,6 +10,7 @@ import numpy as np
 from flwr.serverapp.strategy import Strategy
 
 from workers.engine.messages.arrays import Tensors
+from workers.engine.server.attributes import AttributeWatch
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -37,6 +38,10 @@ class ServerSide:
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """What `state` was when the checkpoint was written."""
 
+    def attribute_watches(self) -> list[AttributeWatch]:
+        """For each object that remembers something between rounds."""
+        return [AttributeWatch("server", self, (*self.transient, "state"))]
+
     def final_model(self, model: Tensors, clients: Mapping[int, Tensors]) -> Tensors:
         """What a run leaves: the model that was evaluated last, given the global one.
 
@@ -59,10 +64,20 @@ class FlowerServer(ServerSide):
     def virtual(self) -> Tensors | None:  # type: ignore[override]
         return vars(self.strategy).get("virtual")
 
+    def attribute_watches(self) -> list[AttributeWatch]:
+        return strategy_watches(self.strategy, "server")
+
     @property
     def findings(self) -> Mapping[str, Any]:
         findings: Mapping[str, Any] = getattr(self.strategy, "findings", NOTHING)
         return findings
+
+
+def strategy_watches(strategy: Strategy, name: str) -> list[AttributeWatch]:
+    """Of the strategy and of those that it wraps, each with what is its own."""
+    inner = {key: value for key, value in vars(strategy).items() if isinstance(value, Strategy)}
+    own = AttributeWatch(name, strategy, tuple(inner))
+    return [own, *(watch for key, each in inner.items() for watch in strategy_watches(each, f"{name}.{key}"))]
 
 
 def server_side(strategy: Strategy) -> ServerSide:

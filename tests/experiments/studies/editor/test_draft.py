@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,3 +118,26 @@ def test_cells_that_train_on_different_shares_are_told(owner: User) -> None:
         "set evaluation.validation: 0.1 for all to compare them fairly.",
     )
     assert draft.errors == []
+
+
+def test_a_block_of_an_app_is_counted_and_keeps_its_yaml(apps: Path, owner: User) -> None:
+    study = {"name": "Rates", "blocks": [lab.APP_BLOCK]}
+    draft = drafted(owner, study)
+    assert (counts(draft), draft.runs, draft.misfits, draft.notes) == ((9, 3, 0), [9], [{}], [{}])
+    assert drafted(owner, text=draft.yaml).study == study
+
+
+def test_mistakes_in_a_block_of_an_app_have_their_paths_and_lines(apps: Path, owner: User) -> None:
+    config = "      optimizer: {lr: [0.1, fast]}\n      epochs: 3\n"
+    text = f"name: x\nblocks:\n- app:\n    name: torch-digits\n    config:\n{config}"
+    draft = drafted(owner, text=text)
+    assert [(error["path"], error["line"]) for error in draft.errors] == [
+        ("blocks.0.app.config.epochs", 7),
+        ("blocks.0.app.config.optimizer.lr.1", 6),
+    ]
+
+
+def test_an_app_that_is_not_there_is_told_at_its_name(apps: Path, owner: User) -> None:
+    draft = drafted(owner, {"blocks": [{"app": {"name": "nothing"}}]})
+    assert paths(draft) == ["blocks.0.app.name"]
+    assert draft.errors[0]["message"].startswith("There is no app nothing. Known: actions-and-lifespans,")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from experiments.studies.editor.fields import editor_fields
+from experiments.studies.editor.fields import app_options, editor_fields, field_title
 from workers.catalog import load_catalog
 
 
@@ -48,3 +49,34 @@ def test_choices_and_bounds_come_from_the_schema() -> None:
     assert field("hybrid.ratio")["range"] == "0 to 1"
     assert field("client_dropout")["range"] == "0 or more, below 1"
     assert (field("cohort")["nullable"], field("cohort")["title"]) == (True, "Clients per round")
+
+
+def test_a_strategy_of_flowers_has_classes_to_choose_from_and_a_mapping_for_its_arguments() -> None:
+    flower = next(option for option in field("strategy")["options"] if option["name"] == "flower")
+    choice, arguments = flower["parameters"]
+
+    assert (choice["path"], choice["kind"], choice["default"]) == ("class", "text", "flwr.serverapp.strategy.FedAvg")
+    assert "flwr.serverapp.strategy.Krum" in choice["suggestions"]
+    assert (arguments["path"], arguments["kind"], arguments["default"]) == ("arguments", "mapping", {})
+
+
+def test_an_app_offers_every_key_of_its_config_but_the_seed(apps: Path) -> None:
+    (digits,) = (each for each in app_options() if each["name"] == "torch-digits")
+    fields = {each["path"]: (each["title"], each["kind"], each["default"], each["main"]) for each in digits["fields"]}
+    assert fields == {
+        "app.config.num-server-rounds": ("num-server-rounds", "integer", 3, True),
+        "app.config.fraction-train": ("fraction-train", "number", 0.6, True),
+        "app.config.local-epochs": ("local-epochs", "integer", 1, True),
+        "app.config.batch-size": ("batch-size", "integer", 32, True),
+        "app.config.optimizer.lr": ("optimizer.lr", "number", 0.15, True),
+        "app.config.optimizer.momentum": ("optimizer.momentum", "number", 0.9, True),
+        "app.clients": ("Clients", "integer", 10, True),
+        "app.metrics": ("Metrics by our names", "mapping", None, False),
+        "engine": ("Engine", "choice", "auto", False),
+    }
+    (squares,) = (each for each in app_options() if each["name"] == "numpy-least-squares")
+    assert "app.config.seed" not in [each["path"] for each in squares["fields"]]
+
+
+def test_a_key_of_an_apps_config_is_called_as_the_app_spells_it() -> None:
+    assert field_title("app.config.optimizer.lr") == "optimizer.lr"

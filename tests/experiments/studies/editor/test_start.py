@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from experiments.models import User
-from experiments.studies.editor.clone import empty_start, start_from_run, start_from_study
+from experiments.studies.editor.clone import empty_start, start_from_app, start_from_run, start_from_study
 from experiments.studies.editor.draft import DraftRequest, check_draft
 from experiments.studies.editor.source import study_from_yaml
 from experiments.studies.services.launch import study_launch
@@ -56,3 +58,12 @@ def test_a_run_of_a_component_that_is_gone_is_shown_as_it_was(owner: User) -> No
     block = start_from_run(run).study["blocks"][0]
     assert block["strategy"] == {"name": "fedgone", "depth": 3}
     assert "attack" not in block
+
+
+def test_a_study_starts_with_an_app_as_it_is_by_default(apps: Path, owner: User) -> None:
+    start = start_from_app("torch-digits")
+    assert start is not None
+    assert start.study["blocks"] == [{"app": {"name": "torch-digits", "clients": 10}, "seeds": 3}]
+    draft = check_draft(owner, DraftRequest(study=start.study))
+    assert draft.errors == []
+    assert start_from_app("nothing") is None

@@ -1,0 +1,1 @@
+"""actions-and-lifespans: a Flower app."""

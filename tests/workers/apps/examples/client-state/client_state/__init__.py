@@ -1,0 +1,1 @@
+"""client-state: a Flower app."""

@@ -1,0 +1,1 @@
+"""custom-mods: a Flower app."""

@@ -1,0 +1,1 @@
+"""federated-analytics: a Flower app."""

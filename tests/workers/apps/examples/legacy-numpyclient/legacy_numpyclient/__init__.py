@@ -1,0 +1,1 @@
+"""legacy-numpyclient: a Flower app."""

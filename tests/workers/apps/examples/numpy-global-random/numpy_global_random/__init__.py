@@ -1,0 +1,1 @@
+"""numpy-global-random: a Flower app."""

@@ -1,0 +1,1 @@
+"""numpy-least-squares: a Flower app."""

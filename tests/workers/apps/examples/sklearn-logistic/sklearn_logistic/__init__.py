@@ -1,0 +1,1 @@
+"""sklearn-logistic: a Flower app."""

@@ -1,0 +1,1 @@
+"""strategy-subclass: a Flower app."""

@@ -1,0 +1,1 @@
+"""torch-batchnorm-lr-schedule: a Flower app."""

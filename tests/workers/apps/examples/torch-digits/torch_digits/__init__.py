@@ -1,0 +1,1 @@
+"""torch-digits: a Flower app."""

@@ -1,0 +1,1 @@
+"""writes-files: a Flower app."""

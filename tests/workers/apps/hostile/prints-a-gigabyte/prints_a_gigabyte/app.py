@@ -1,0 +1,35 @@
+"""A client prints a gigabyte, as fast as it can."""
+
+import sys
+
+import numpy as np
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp import Grid, ServerApp
+from flwr.serverapp.strategy import FedAvg
+
+GIGABYTE = 2**30
+LINES = ("x" * 127 + "\n") * 8192
+
+
+client = ClientApp()
+
+
+@client.train()
+def train(message: Message, context: Context) -> Message:
+    if context.node_config["partition-id"] == 0 and message.content["config"]["server-round"] == 1:
+        for _ in range(GIGABYTE // len(LINES)):
+            sys.stdout.write(LINES)
+        sys.stdout.flush()
+    metrics = MetricRecord({"loss": 1.0, "num-examples": 1})
+    return Message(RecordDict({"arrays": message.content["arrays"], "metrics": metrics}), reply_to=message)
+
+
+server = ServerApp()
+
+
+@server.main()
+def main(grid: Grid, context: Context) -> None:
+    FedAvg(fraction_evaluate=0.0).start(
+        grid=grid, initial_arrays=ArrayRecord([np.zeros(2)]), num_rounds=context.run_config["num-server-rounds"]
+    )
