@@ -45,6 +45,8 @@ UNPACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "unpack"
 # Before Django reads its settings. The servers start later, and only if a test asks for them.
 os.environ |= {
     "PYTHONPATH": child_environment()["PYTHONPATH"],
+    # Runs of tests take seconds: they are saved by rounds.
+    "TRIBUTARY_CHECKPOINT_SECONDS": "0",
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "TRIBUTARY_HOME": str(HOME.path),
     "DATABASE_URL": POSTGRES.url,

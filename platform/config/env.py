@@ -241,6 +241,12 @@ APP_INSTALL = Variable(
     "0",
     "Whether an environment may be made for an app whose dependencies are not met here",
 )
+CHECKPOINT_SECONDS = Variable(
+    "TRIBUTARY_CHECKPOINT_SECONDS",
+    integer_parser(0, 86_400),
+    "30",
+    "Seconds between two checkpoints of a run; 0 saves every tenth round",
+)
 KEEP_CHECKPOINTS = Variable(
     "TRIBUTARY_KEEP_CHECKPOINTS",
     integer_parser(0, 36_500),
@@ -286,6 +292,7 @@ VARIABLES: tuple[Variable[Any], ...] = (
     RUN_SILENCE,
     RUN_MEMORY,
     RUN_FILES,
+    CHECKPOINT_SECONDS,
     KEEP_CHECKPOINTS,
     KEEP_LOGS,
     DEVICE,

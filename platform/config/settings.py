@@ -106,7 +106,7 @@ MAX_UPLOAD = env.MAX_UPLOAD.read() * 1_000_000
 RATE_READS, RATE_WRITES = env.RATE_READS.read(), env.RATE_WRITES.read()
 LEASE = env.LEASE.read()
 RUN_SECONDS, RUN_SILENCE, RUN_MEMORY = env.RUN_SECONDS.read(), env.RUN_SILENCE.read(), env.RUN_MEMORY.read()
-RUN_FILES = env.RUN_FILES.read()
+RUN_FILES, CHECKPOINT_SECONDS = env.RUN_FILES.read(), env.CHECKPOINT_SECONDS.read()
 APP_UPLOADS, APP_INSTALL = env.APP_UPLOADS.read(), env.APP_INSTALL.read()
 KEEP_CHECKPOINTS, KEEP_LOGS = env.KEEP_CHECKPOINTS.read(), env.KEEP_LOGS.read()
 env.MIRROR.read()  # refused here where malformed; compute reads it itself

@@ -47,7 +47,7 @@ def test_every_setting_reaches_every_service_that_it_concerns():
 
 
 def test_what_is_set_outside_is_what_the_service_gets():
-    given = {"TRIBUTARY_PLUGINS": "/plugins", "HOST": "0.0.0.0", "PORT": "8000"}
+    given = {"TRIBUTARY_PLUGINS": "/plugins", "TRIBUTARY_APPS": "/apps", "HOST": "0.0.0.0", "PORT": "8000"}
     for name in OWN:
         for variable, value in SERVICES[name]["environment"].items():
             if variable not in {"DATABASE_URL", "REDIS_URL"}:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ log = logging.getLogger(__name__)
 class CheckpointPolicy:
     """Where and how often to save, and which checkpoints to go on from (newest first).
 
+    After each `every` rounds, but not before `seconds` have passed since the last one: rounds may be milliseconds.
     `token` marks the attempt that writes: two attempts in one folder never touch each other's checkpoints.
     `on_saved` is called with round and path once the checkpoint is safe on disk. With `on_unsaved` a run whose
     checkpoint cannot be written goes on without it.
@@ -47,6 +49,7 @@ class CheckpointPolicy:
 
     folder: Path
     every: int = 10
+    seconds: float = 0.0
     token: str = ""
     resume: Sequence[Path] = ()
     on_saved: Callable[[int, Path], None] | None = None
@@ -57,6 +60,19 @@ class CheckpointPolicy:
             raise CheckpointError(f"Checkpoints are saved every 1 or more rounds, not every {self.every}.")
         if not TOKEN.fullmatch(self.token):
             raise CheckpointError(f"A checkpoint token has letters, digits, - and _ only, not {self.token!r}.")
+
+
+class CheckpointClock:
+    """Says when the next checkpoint is due; the first counts from the start of the rounds."""
+
+    def __init__(self, policy: CheckpointPolicy) -> None:
+        self.policy, self.last = policy, monotonic()
+
+    def is_due(self, number: int) -> bool:
+        if number % self.policy.every or monotonic() - self.last < self.policy.seconds:
+            return False
+        self.last = monotonic()
+        return True
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -69,11 +69,53 @@ def make_federation(spec: RunSpec) -> Federation:
     loaded = dataset.load_for_run(spec.dataset)
     arrays, parts = drop_unused_samples(loaded, partition_samples(spec, loaded))
     constants = dataset.normalisation(spec.dataset.normalise)
-    noisy = add_feature_noise(scale_to_unit(arrays.train_x), arrays.train_x, parts, spec)
-    x = normalise(noisy, arrays.train_x, constants)
+    if arrays is loaded and not spec.feature_noise:
+        x, own_test_x = SAMPLES.get(data_key(spec), lambda: prepare_samples(arrays, constants))
+    else:
+        noisy = add_feature_noise(scale_to_unit(arrays.train_x), arrays.train_x, parts, spec)
+        x, own_test_x = normalise(noisy, arrays.train_x, constants), prepare_test_set(arrays, constants)
     clients = make_clients(spec, parts, on_clients=spec.evaluation.on != "server" or not len(arrays.test_y))
-    test_x, test_y = server_test_set(arrays, constants, x, clients)
+    test_x, test_y = server_test_set(arrays, own_test_x, x, clients)
     return Federation(x, arrays.train_y, clients, test_x, test_y, sharing_bytes(spec, arrays, clients))
+
+
+Prepared = tuple[np.ndarray, np.ndarray]
+
+
+class PreparedSamples:
+    """Train and test set as numbers, of the last data set that was asked for: most runs of a grid have the same.
+
+    Nothing that computes changes them. What was there before goes first, so that two never lie side by side.
+    """
+
+    def __init__(self) -> None:
+        self.key: str | None = None
+        self.samples: Prepared | None = None
+
+    def get(self, key: str, prepare: Callable[[], Prepared]) -> Prepared:
+        if self.samples is None or self.key != key:
+            self.key = self.samples = None
+            self.samples = prepare()
+            self.key = key
+        return self.samples
+
+
+SAMPLES = PreparedSamples()
+
+
+def data_key(spec: RunSpec) -> str:
+    """The data set's parameters and the checksum of what it is now."""
+    dataset = load_catalog().datasets[spec.dataset.name]
+    return f"{spec.dataset.model_dump_json()} {dataset.checksum(spec.dataset)} {dataset.stamp}"
+
+
+def prepare_samples(arrays: Arrays, constants: Normalisation | None) -> Prepared:
+    x = normalise(scale_to_unit(arrays.train_x), arrays.train_x, constants)
+    return x, prepare_test_set(arrays, constants)
+
+
+def prepare_test_set(arrays: Arrays, constants: Normalisation | None) -> np.ndarray:
+    return normalise(scale_to_unit(arrays.test_x), arrays.test_x, constants) if len(arrays.test_y) else arrays.test_x
 
 
 def partition_samples(spec: RunSpec, arrays: Arrays) -> Sequence[np.ndarray]:
@@ -188,11 +230,11 @@ def split_client(client: ClientData, spec: RunSpec, on_clients: bool) -> ClientD
 
 
 def server_test_set(
-    arrays: Arrays, constants: Normalisation | None, x: np.ndarray, clients: Sequence[ClientData]
+    arrays: Arrays, own_test_x: np.ndarray, x: np.ndarray, clients: Sequence[ClientData]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The data set's own, never noisy; otherwise the union of the clients' held-out parts."""
     if len(arrays.test_y):
-        return normalise(scale_to_unit(arrays.test_x), arrays.test_x, constants), arrays.test_y
+        return own_test_x, arrays.test_y
     held_out = np.sort(np.concatenate([client.held_out for client in clients]))
     return x[held_out], arrays.train_y[held_out]
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from workers.engine.checkpoint import (
+    CheckpointClock,
     CheckpointPolicy,
     CheckpointState,
     load_newest_checkpoint,
@@ -110,10 +111,11 @@ def run_rounds(
         survey = setup.method.survey
         loop.begin(None if survey is None else lambda: run_survey(survey, setup, executor.name))
     saved_round = loop.progress.round
+    clock = CheckpointClock(policy) if policy else None
     try:
         while not loop.is_finished:
             loop.advance()
-            if policy and loop.progress.round % policy.every == 0:
+            if policy and clock and clock.is_due(loop.progress.round):
                 saved_round = save_progress(loop, setup, executor, policy, identity) or saved_round
     except StopRequested:
         if policy and loop.progress.round > saved_round:

@@ -97,6 +97,7 @@ def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool
     policy = CheckpointPolicy(
         folder=Path(checkpoint["folder"]),
         every=checkpoint["every"],
+        seconds=checkpoint["seconds"],
         token=checkpoint["token"],
         resume=tuple(path for path in map(Path, checkpoint["resume"]) if path.exists()),
         on_saved=lambda number, path: pipe.send("checkpoint", round=number, path=str(path)),

@@ -211,7 +211,8 @@ class RunAttempt:
             "checkpoint": {
                 "folder": str(checkpoint_folder(self.claim.run)),
                 "token": self.claim.token.hex,
-                "every": CHECKPOINT_ROUNDS,
+                "every": 1 if settings.CHECKPOINT_SECONDS else CHECKPOINT_ROUNDS,
+                "seconds": settings.CHECKPOINT_SECONDS,
                 "resume": list(self.claim.resume),
             },
             "artifacts": str(artifact_folder(self.claim.run, self.claim.token)),

@@ -144,12 +144,17 @@ def waiting_runs(filters: QueueFilters, limit: int, offset: int) -> list[tuple[i
 
 def device_scope() -> dict[str, list[str]]:
     """What runs may require, and may have begun on, to have a place in the order; without workers, CPUs will come."""
-    return {"devices": available_devices(), "device_types": ["", *(living_device_types() or {"cpu"})]}
+    types = living_device_types()
+    return {"devices": requirements_met(types), "device_types": ["", *(types or {"cpu"})]}
 
 
 def available_devices() -> list[str]:
     """What studies may require and get."""
-    return [Device.CPU, Device.GPU] if living_device_types() - {"cpu"} else [Device.CPU]
+    return requirements_met(living_device_types())
+
+
+def requirements_met(device_types: set[str]) -> list[str]:
+    return [Device.CPU, Device.GPU] if device_types - {"cpu"} else [Device.CPU]
 
 
 def load_queue_rows(places: Sequence[tuple[int, int | None]]) -> list[QueueRow]:

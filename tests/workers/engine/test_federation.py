@@ -43,7 +43,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Any:
             return self.arrays
 
         def checksum(self, params: Any) -> str:
-            return "served"
+            return str(id(self.arrays))
 
         def available(self, params: Any) -> str | None:
             return self.missing
@@ -198,3 +198,16 @@ def test_natural_clients_keep_their_samples() -> None:
     natural = {"dataset": {"name": "uci-har", "samples": 100}, "model": {"name": "mlp-50"}, "clients": 3}
     with pytest.raises(SpecError, match="choose fewer clients instead"):
         spec(**natural, partition={"name": "natural"})
+
+
+def test_all_seeds_of_a_grid_share_samples_that_were_prepared_once_and_other_data_do_not(served: Any) -> None:
+    served.arrays = pictures(40)
+    first, second = federate(seed=0), federate(seed=1)
+    assert first.x is second.x
+    assert first.test_x is second.test_x
+    assert [len(client.train) for client in first.clients] == [4] * 10
+    noisy = federate(seed=0, feature_noise=0.1)
+    assert noisy.x is not first.x
+    assert np.array_equal(first.x, federate(seed=2).x)
+    served.arrays = pictures(40, dtype=np.float32)
+    assert federate(seed=0).x is not first.x

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.kill import SPEC, run_disturbed, run_undisturbed
-from workers.engine import simulate
+from workers.engine import checkpoint, simulate
 from workers.engine.checkpoint import CheckpointPolicy, checkpoints_in, policy_of
 from workers.engine.records import Result, RoundRecord
 from workers.errors import CheckpointError, StopRequested
@@ -159,3 +159,18 @@ def test_a_run_that_nobody_listens_to_fails_where_its_checkpoint_cannot_be_writt
     blocked.touch()
     with pytest.raises(CheckpointError, match="The checkpoint of round 2 could not be written"):
         simulate(RUN, checkpoint=CheckpointPolicy(blocked, every=2), device="cpu")
+
+
+def test_checkpoints_keep_a_distance_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not within 30 s of the one before: rounds that take 12 s are saved at 36 s and 72 s."""
+    now = [0.0]
+    monkeypatch.setattr(checkpoint, "monotonic", lambda: now[0])
+    clock = checkpoint.CheckpointClock(checkpoint.CheckpointPolicy(tmp_path, every=1, seconds=30.0))
+    saved = []
+    for number in range(1, 8):
+        now[0] += 12.0
+        if clock.is_due(number):
+            saved.append(number)
+    assert saved == [3, 6]
+    clock = checkpoint.CheckpointClock(checkpoint.CheckpointPolicy(tmp_path, every=3))
+    assert [number for number in range(1, 10) if clock.is_due(number)] == [3, 6, 9]

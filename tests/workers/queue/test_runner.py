@@ -40,7 +40,8 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 def job(folder: Path, spec: dict[str, Any], every: int = 2, resume: tuple[str, ...] = ()) -> dict[str, Any]:
-    checkpoint = {"folder": str(folder / "checkpoints"), "token": "t", "every": every, "resume": list(resume)}
+    often = {"every": every, "seconds": 0}
+    checkpoint = {"folder": str(folder / "checkpoints"), "token": "t", **often, "resume": list(resume)}
     return {
         "run": 1,
         "spec": spec,
