@@ -19,9 +19,10 @@ up: $(INSTALLED)
 
 # Two processes, each with servers of its own; the tests of a file stay together, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
-# Left to `make test`: browsers, faults, presets, and what starts a whole platform or Ray for itself.
+# Left to `make test`: browsers, faults and kills, presets, and what starts a whole platform, apps or Ray for itself.
 SLOW := tests/e2e tests/benchmarks/test_faults.py tests/experiments/presets/test_quick_scales.py \
-  tests/workers/apps/test_process.py tests/workers/apps/test_hostile.py \
+  tests/workers/apps/test_process.py tests/workers/apps/test_hostile.py tests/workers/queue/test_app_runs.py \
+  tests/workers/engine/test_resume.py::test_a_run_that_is_killed_ends_equal_to_the_bit tests/config/test_worker_host.py \
   tests/workers/apps/test_examples_are_flower_apps.py::test_flowers_own_simulation_gives_what_the_reference_says \
   tests/config/test_health_and_secrets.py tests/experiments/catalog/test_plugins_live.py \
   tests/config/test_up.py::test_it_starts_serves_restarts_what_crashes_stops_and_comes_back_with_its_data \

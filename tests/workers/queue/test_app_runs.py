@@ -75,7 +75,7 @@ def test_an_app_runs_through_the_queue_with_the_numbers_of_its_process(
 def test_a_killed_app_goes_on_and_every_round_is_there_once(
     live_platform: LivePlatform, owner: User, tmp_path: Path
 ) -> None:
-    config = {"num-server-rounds": 150}
+    config = {"num-server-rounds": 80}
     run = launch(owner, "numpy-global-random", seed=2, **config)
     eventually(lambda: Run.objects.filter(pk=run.pk, rounds_done__gte=5).exists())
     os.kill(app_process(run), signal.SIGKILL)
