@@ -12,12 +12,22 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
 from workers.apps.archive import unpack
-from workers.apps.package import MANIFEST, NAME, AppError, AppPackage, content_files, content_hash, read_package
+from workers.apps.package import (
+    MANIFEST,
+    NAME,
+    AppError,
+    AppPackage,
+    content_files,
+    content_hash,
+    read_manifest,
+    read_package,
+)
 from workers.home import home
 
 CURRENT = "current"
@@ -38,18 +48,28 @@ def library_folder() -> Path:
     return home() / "apps"
 
 
+@dataclass(frozen=True)
+class AppPlace:
+    """Where an app lies, and the name it says it has: not more is read of the others when one is looked for."""
+
+    name: str
+    origin: str
+    folder: Path
+
+
 def list_apps() -> list[LibraryApp]:
     """By name; those that cannot be read are listed with their reason."""
     apps: dict[str, LibraryApp] = {}
-    for app in [*folder_apps(), *added_apps()]:
-        apps.setdefault(app.name, app)
+    for place in app_places():
+        apps.setdefault(place.name, library_app(place))
     return sorted(apps.values(), key=lambda app: app.name.lower())
 
 
 def find_app(name: str) -> AppPackage:
     """The version of that app which a new study takes."""
-    for app in [*folder_apps(), *added_apps()]:
-        if app.name == name:
+    for place in app_places():
+        if place.name == name:
+            app = library_app(place)
             if app.package is None:
                 raise AppError(f"The app {name} cannot be used: {app.problem}")
             return app.package
@@ -57,32 +77,48 @@ def find_app(name: str) -> AppPackage:
     raise AppError(f"There is no app {name}. Known: {known}.")
 
 
-def folder_apps() -> Iterator[LibraryApp]:
-    """Each folder of TRIBUTARY_APPS is an app, or has apps in it."""
+def app_places() -> Iterator[AppPlace]:
+    """Each folder of TRIBUTARY_APPS is an app, or has apps in it; then those that were added."""
     for entry in filter(None, os.environ.get("TRIBUTARY_APPS", "").split(os.pathsep)):
         root = Path(entry).expanduser()
-        if (root / MANIFEST).is_file():
-            yield library_app(root, "folder")
-        elif root.is_dir():
+        if (root / MANIFEST).is_file() or not root.is_dir():
+            yield AppPlace(written_name(root), "folder", root)
+        else:
             for folder in sorted(root.iterdir()):
                 if (folder / MANIFEST).is_file():
-                    yield library_app(folder, "folder")
-        else:
-            yield LibraryApp(root.name, "folder", None, f"TRIBUTARY_APPS names {entry}, which is not a folder.")
+                    yield AppPlace(written_name(folder), "folder", folder)
+    library = library_folder()
+    for pointer in sorted(library.glob(f"*/{CURRENT}")) if library.is_dir() else ():
+        yield AppPlace(pointer.parent.name, "added", pointer.parent / pointer.read_text().strip())
 
 
-def added_apps() -> Iterator[LibraryApp]:
-    root = library_folder()
-    for pointer in sorted(root.glob(f"*/{CURRENT}")) if root.is_dir() else ():
-        yield library_app(pointer.parent / pointer.read_text().strip(), "added", name=pointer.parent.name)
-
-
-def library_app(folder: Path, origin: str, name: str | None = None) -> LibraryApp:
+def written_name(folder: Path) -> str:
+    """As the manifest says; the folder's own where it cannot be read."""
     try:
-        package = read_package(folder)
+        stamp = (folder / MANIFEST).stat()
+    except OSError:
+        return folder.name
+    return manifest_name(folder, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=1024)
+def manifest_name(folder: Path, changed: int, size: int) -> str:
+    """Of the manifest as it was then: a grid looks for its app again and again."""
+    try:
+        name = read_manifest(folder)["project"]["name"]
+    except (AppError, OSError, KeyError, TypeError):
+        return folder.name
+    return name if isinstance(name, str) and NAME.fullmatch(name) else folder.name
+
+
+def library_app(place: AppPlace) -> LibraryApp:
+    if not place.folder.is_dir():
+        problem = f"TRIBUTARY_APPS names {place.folder}, which is not a folder."
+        return LibraryApp(place.name, place.origin, None, problem)
+    try:
+        return LibraryApp(place.name, place.origin, read_package(place.folder))
     except (AppError, OSError) as error:
-        return LibraryApp(name or folder.name, origin, None, str(error))
-    return LibraryApp(package.name, origin, package)
+        return LibraryApp(place.name, place.origin, None, str(error))
 
 
 def add_app(source: Path | IO[bytes]) -> AppPackage:

@@ -111,6 +111,9 @@ def restart_web(trial: Trial) -> None:
         trial.wait_until_finished()
         ends = {run.pk: run.rounds_total for run in study.runs.all()}
         trial.wait_for(lambda: reader.has(ends), "the stream to tell the last rounds")
+    if reader.connections < 2:
+        # A server that leaves in order tells what it has: the runs were over before the reader was cut off.
+        raise MissedError
     for run in study.runs.all():
         rounds = [number for number, _ in reader.rounds[run.pk]]
         trial.demand(
@@ -120,7 +123,6 @@ def restart_web(trial: Trial) -> None:
             key: value for key, value in history_curve(reference_result(run).history).items() if "." not in key[1]
         }
         trial.demand(reader.curve(run.pk) == expected, f"the stream of run {run.pk} told another curve")
-    trial.demand(reader.connections > 1, "the stream was never interrupted")
 
 
 WEB_RESTARTED = Fault(

@@ -188,14 +188,16 @@ def significance_context(selection: Selection, choices: Choices, query: QueryDic
 
 
 def matrix_entry(info: SignificanceInfo, first: str, second: str, query: QueryDict) -> dict[str, Any] | None:
+    """Coloured only where the settings that cannot be told could not turn it round."""
     counts = info.between(first, second)
-    if counts is None:
+    pair = info.pair(first, second) or info.pair(second, first)
+    if counts is None or pair is None:
         return None
-    ahead, behind = counts[0] > counts[2], counts[0] < counts[2]
-    standing = "ahead" if ahead else "behind" if behind else ""
-    ordered = (first, second) if info.pair(first, second) else (second, first)
-    address = changed_query(query, first=ordered[0], versus=ordered[1])
-    return {"counts": counts, "standing": standing, "address": address}
+    untold = pair.unknown + pair.undecided
+    lead = counts[0] - counts[2]
+    standing = "ahead" if lead > untold else "behind" if -lead > untold else ""
+    address = changed_query(query, first=pair.first, versus=pair.second)
+    return {"counts": counts, "untold": untold, "standing": standing, "address": address}
 
 
 def pair_facts(pair: PairInfo, info: SignificanceInfo) -> dict[str, str]:

@@ -54,6 +54,17 @@ def test_the_answer_counts_the_seeds_that_diverged(as_owner: Client, study: Stud
     assert "0 · 0 · 0, and 1 that cannot be told because seeds are lost" in page
 
 
+def test_the_matrix_colours_nobody_whose_lead_could_turn(as_owner: Client, owner: User) -> None:
+    """fedavg leads on iid, and on shards it cannot be told: one setting of two decides nothing."""
+    study = losses(
+        owner, (0.5, 0.6, 0.4, 0.5, 0.55), SURVIVORS, STEADY, STEADY, partition=[{"name": "iid"}, {"name": "shards"}]
+    )
+    page = as_owner.get(f"/compare?study={study.pk}&metric=loss&tab=better").content.decode()
+    assert page.count("1 untold") == 2
+    assert ">1 · 0 · 0</a>" in page
+    assert 'class="num ahead"' not in page
+
+
 def test_the_difference_as_numbers_and_in_words(as_owner: Client, study: Study) -> None:
     (row,) = csv_rows(as_owner, "difference", f"study={study.pk}&metric=loss")
     assert (row["difference"], row["low"], row["high"], row["n"], row["verdict"]) == ("", "", "", "5", "unknown")
