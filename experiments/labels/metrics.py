@@ -50,10 +50,10 @@ KNOWN_METRICS: dict[str, MetricLabel] = {
     label.name: label
     for label in (
         percent_label("accuracy", "Test accuracy"),
-        MetricLabel("loss", "Test loss", "nats", digits=4),
+        MetricLabel("loss", "Test loss", digits=4),
         percent_label("f1", "Macro F1"),
-        MetricLabel("validation_loss", "Validation loss", "nats", digits=4),
-        MetricLabel("train_loss", "Training loss", "nats", digits=4),
+        MetricLabel("validation_loss", "Validation loss", digits=4),
+        MetricLabel("train_loss", "Training loss", digits=4),
         percent_label("client_accuracy_mean", "Mean accuracy of clients"),
         percent_label("client_accuracy_std", "Spread of clients' accuracy"),
         percent_label("client_accuracy_worst10", "Accuracy of the worst tenth of clients"),

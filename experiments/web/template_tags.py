@@ -12,10 +12,11 @@ from django.utils.safestring import SafeString
 
 from experiments.labels.metrics import HUGE, metric_label
 from experiments.labels.specs import spec_yaml
-from experiments.models import RunState
+from experiments.models import Run, RunState
 from experiments.queue.selectors.workers import Pulse, current_pulse
 from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.selectors.studies import LabCounts
+from workers.spec import says_rounds
 
 register = template.Library()
 
@@ -33,6 +34,19 @@ def duration(value: timedelta | None) -> str:
             rest = seconds % size // smaller
             return f"{seconds // size} {unit}" + (f" {rest} {smaller_unit}" if rest else "")
     return f"{seconds} s"
+
+
+@register.filter
+def knows_rounds(run: Run) -> bool:
+    """Whether it can be said how many there will be: an app may not tell before it is done."""
+    return run.state == RunState.DONE or says_rounds(run.spec)
+
+
+@register.filter
+def rounds_text(run: Run) -> str:
+    if knows_rounds(run):
+        return f"{run.rounds_done:,} / {run.rounds_total:,} rounds"
+    return f"{run.rounds_done:,} rounds so far"
 
 
 @register.filter

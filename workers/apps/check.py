@@ -15,7 +15,8 @@ from typing import Any
 from uuid import uuid4
 
 from workers.apps.environments import app_interpreter, missing_dependencies
-from workers.apps.launcher import app_environment, end_marked, is_own_interpreter
+from workers.apps.launcher import app_environment, is_own_interpreter
+from workers.apps.leftovers import clear_leftovers
 from workers.apps.library import find_version
 from workers.apps.package import AppPackage, read_package
 from workers.errors import TributaryError
@@ -72,7 +73,7 @@ def import_in_process(package: AppPackage, interpreter: Path) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"problem": f"It was not imported within {IMPORT_SECONDS} seconds."}
     finally:
-        end_marked(mark)
+        clear_leftovers(mark)
     lines = ended.stdout.decode(errors="replace").strip().splitlines()
     if ended.returncode or not lines:
         return {"problem": f"Its import ended the process (code {ended.returncode})."}

@@ -8,17 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from workers import TELEMETRY_OFF
 from workers.apps.environments import app_interpreter
+from workers.apps.leftovers import MARK
 from workers.apps.library import find_version
 from workers.apps.package import SEED_KEY, AppPackage
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "workers.apps.runtime.process"
-MARK = "TRIBUTARY_APP_RUN"
-"""Set in the environment of an app's process: whatever it starts carries it, and is found by it afterwards."""
 PASSED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "RAY_ADDRESS")
 PASSED_PREFIXES = ("CUDA_", "NVIDIA_", "HF_", "XDG_", "JAX_", "XLA_", "KERAS_", "TF_", "TRIBUTARY_RAY_")
 PASSED_BY_WISH = "TRIBUTARY_APP_ENVIRONMENT"
@@ -74,19 +71,6 @@ def app_job(spec: Mapping[str, Any], digest: str) -> tuple[AppPackage, dict[str,
         "metrics": app.get("metrics", {}),
         "engine": spec["engine"],
     }
-
-
-def end_marked(mark: str) -> int:
-    """Ends what an app's process left behind, also what it had put into sessions of their own; returns how many."""
-    ended = 0
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(MARK) == mark:
-                process.kill()
-                ended += 1
-        except psutil.Error:
-            continue
-    return ended
 
 
 def is_own_interpreter(interpreter: Path) -> bool:

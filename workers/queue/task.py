@@ -26,7 +26,8 @@ from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import Claim, Instructions
 from experiments.queue.services.retention import remove_stale_files
 from experiments.queue.services.workers import worker_beat, worker_enlist, worker_leave, worker_sample, worker_withdraw
-from workers.apps.launcher import app_command, app_environment, app_job, end_marked
+from workers.apps.launcher import app_command, app_environment, app_job
+from workers.apps.leftovers import clear_leftovers
 from workers.apps.package import AppError
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
@@ -154,7 +155,7 @@ class RunAttempt:
                 if self.slot is not self.process.slot:
                     self.slot.kill()
                     self.slot.close()
-                end_marked(self.claim.token.hex)
+                clear_leftovers(self.claim.token.hex)
 
     def run_to_end(self) -> None:
         try:

@@ -1,6 +1,6 @@
 """Specs: one run (`RunSpec`), a grid of them (`expand`), and what makes two of them the same (`canonical_hash`)."""
 
-from workers.spec.appspec import AnySpec, AppSpec, is_app, parse_spec
+from workers.spec.appspec import AnySpec, AppSpec, is_app, parse_spec, says_rounds
 from workers.spec.grid import Grid, PlannedRun, count_runs, expand
 from workers.spec.identity import canonical_hash, cell_hash
 from workers.spec.launch_identity import IdentityError, LaunchIdentity, launch_identity, require_identity
@@ -25,5 +25,6 @@ __all__ = [
     "parse_run",
     "parse_spec",
     "require_identity",
+    "says_rounds",
     "varying_paths",
 ]

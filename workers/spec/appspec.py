@@ -55,11 +55,20 @@ class AppSpec(SpecPart):
     @property
     def rounds(self) -> int | None:
         """As far as the app's config says it."""
-        numbers = (self.app.config.get(key) for key in ROUND_KEYS)
-        return next((number for number in numbers if type(number) is int and number > 0), None)
+        return rounds_in(self.app.config)
 
 
 AnySpec = RunSpec | AppSpec
+
+
+def rounds_in(config: Mapping[str, Any]) -> int | None:
+    numbers = (config.get(key) for key in ROUND_KEYS)
+    return next((number for number in numbers if type(number) is int and number > 0), None)
+
+
+def says_rounds(spec: Mapping[str, Any]) -> bool:
+    """Whether a stored spec tells how many rounds there will be: an app may not."""
+    return not is_app(spec) or rounds_in(spec["app"]["config"]) is not None
 
 
 def is_app(spec: Mapping[str, Any]) -> bool:

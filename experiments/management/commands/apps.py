@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from experiments.flower_apps.selectors import AppCheck, app_rows, find_row
+from experiments.flower_apps.selectors import AppCheck, app_rows, require_app
 from experiments.flower_apps.services import app_add, app_check, app_remove, environment_make
 from workers.apps.package import AppPackage
 
@@ -61,10 +61,10 @@ class Command(BaseCommand):
 
 
 def readable_app(name: str) -> AppPackage:
-    package = find_row(name).app.package
-    if package is None:
-        raise CommandError(find_row(name).app.problem)
-    return package
+    app = require_app(name)
+    if app.package is None:
+        raise CommandError(app.problem)
+    return app.package
 
 
 def check_text(check: AppCheck | None) -> str:

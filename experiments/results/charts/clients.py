@@ -19,8 +19,8 @@ CLIENT_LABELS = {
     label.name: label
     for label in (
         MetricLabel("accuracy", "Accuracy", "%", 100.0, 2, higher_is_better=True),
-        MetricLabel("loss", "Loss", "nats", digits=4),
-        MetricLabel("train_loss", "Training loss", "nats", digits=4),
+        MetricLabel("loss", "Loss", digits=4),
+        MetricLabel("train_loss", "Training loss", digits=4),
         MetricLabel("samples", "Samples", digits=0),
         MetricLabel("steps", "Local steps", digits=0),
         MetricLabel(PARTICIPATION, "Took part", digits=0),

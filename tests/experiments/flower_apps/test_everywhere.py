@@ -18,9 +18,10 @@ from experiments.export.columns import read_run_columns
 from experiments.labels.axes import axes_text, axis_values
 from experiments.labels.metrics import sort_metric_names
 from experiments.labels.specs import spec_words
-from experiments.models import Attempt, Study, User
+from experiments.models import Attempt, RunState, Study, User
 from experiments.results.selectors.files import run_files
 from experiments.studies.editor.clone import start_from_run
+from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
 from workers.home import artifact_folder
 
@@ -256,3 +257,14 @@ def test_files_that_an_app_wrote_are_the_runs_files(app_study: Study, as_owner: 
     assert response["Content-Disposition"] == f'attachment; filename="run-{run.pk}-files-results-odd--name-.csv"'
     for name in ("files/link", "files/linked/secret", "files/../../../secret"):
         assert as_owner.get(f"/runs/{run.pk}/files/{name}").status_code == 404
+
+
+def test_an_app_that_does_not_say_its_rounds_shows_no_end_before_it_is_done(
+    apps: Path, as_owner: Client, owner: User
+) -> None:
+    block = {"app": {"name": "federated-analytics", "clients": 3}}
+    run = study_launch(owner=owner, name="Histograms", blocks=[block], requires="gpu").runs.get()
+    lab.record(run, {"samples": [10.0, 10.0, 10.0]}, RunState.RUNNING)
+    page = as_owner.get(f"/runs/{run.pk}").content.decode()
+    assert "2 rounds so far" in page
+    assert "2 / 2" not in page

@@ -20,7 +20,9 @@ from experiments.models import AuditEntry, Study, User
 from experiments.operations.backup.backup import app_version_files
 from tests.experiments import lab
 from tests.experiments.conftest import EXAMPLES
+from tests.live import eventually
 from tests.workers.apps.archives import app_files, write_path_traversal, write_zip
+from tests.workers.apps.wheels import write_wheel
 from workers.apps.environments import install_log
 from workers.apps.library import find_app
 from workers.apps.package import AppError, AppPackage
@@ -274,6 +276,25 @@ def test_the_log_of_an_installation_is_on_the_page_while_it_grows(
     part = browsers["viewer"].get(f"/apps/{NAME}/state").content.decode()
     assert "being installed" not in part
     assert "Collecting not-here" in part
+
+
+def test_what_is_missing_is_installed_from_the_page(
+    demanding: AppPackage,
+    browsers: dict[str, Client],
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.APP_INSTALL = True
+    (tmp_path / "wheels").mkdir()
+    write_wheel(tmp_path / "wheels", "not_here", "3", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    answer = browsers["admin"].post(f"/apps/{NAME}/install", follow=True)
+    assert "what it asks for is being installed" in answer.content.decode()
+    eventually(lambda: "an environment of the app" in browsers["viewer"].get(f"/apps/{NAME}/state").content.decode())
+    assert "Successfully installed not" in install_log(demanding).read_text()
+    assert AuditEntry.objects.get(action="app.install").detail["missing"] == ["not-here>=3"]
 
 
 def test_an_installation_that_fails_says_so_and_leaves_nothing(

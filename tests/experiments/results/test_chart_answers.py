@@ -26,7 +26,7 @@ def test_metric_band_and_cells_are_chosen_in_the_address(as_owner: Client, study
     cell = lab.runs_in_order(study)[0].cell
     answer = as_owner.get(f"/studies/{study.pk}/figure", {"metric": "loss", "band": "none", "cell": cell}).json()
     assert [trace["y"] for trace in answer["data"]] == [[2.0, 1.0, 0.5]]
-    assert answer["layout"]["yaxis"]["title"]["text"] == "Test loss, nats"
+    assert answer["layout"]["yaxis"]["title"]["text"] == "Test loss"
 
 
 def test_a_diverged_run_is_a_chart_with_a_note_and_never_broken_json(as_owner: Client, study: Study) -> None:

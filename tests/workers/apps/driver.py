@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from workers.apps.launcher import app_command, app_environment, end_marked
+from workers.apps.launcher import app_command, app_environment
+from workers.apps.leftovers import clear_leftovers
 from workers.apps.package import AppPackage, read_package
 from workers.queue.slot import Limits, RunnerDiedError, Slot
 
@@ -129,7 +130,7 @@ class AppProcess:
     def close(self) -> None:
         self.slot.kill()
         self.slot.close()
-        end_marked(self.token)
+        clear_leftovers(self.token)
 
 
 def run_app(package: AppPackage, folder: Path, **options: Any) -> AppResult:

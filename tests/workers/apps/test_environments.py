@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.workers.apps.driver import example, hostile, run_app
+from tests.workers.apps.wheels import write_wheel
 from workers.apps.check import check_app
 from workers.apps.environments import app_interpreter, install_log, is_met, make_environment, missing_dependencies
 from workers.apps.launcher import app_environment, is_own_interpreter
 from workers.apps.package import AppError
-
-WHEEL = "a_package_nobody_has_made"
 
 
 @pytest.fixture
@@ -26,17 +24,6 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     return folder
-
-
-def write_wheel(folder: Path) -> None:
-    info = f"{WHEEL}-1.dist-info"
-    with zipfile.ZipFile(folder / f"{WHEEL}-1-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"{WHEEL}.py", "def loss():\n    return 0.25\n")
-        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {WHEEL}\nVersion: 1\n")
-        wheel.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr(f"{info}/RECORD", "")
 
 
 def test_requirements_are_met_by_what_is_installed_here() -> None:
@@ -58,7 +45,7 @@ def test_an_environment_is_made_and_the_app_runs_in_it(wheels: Path, tmp_path: P
     package = hostile("missing-dependency")
     assert missing_dependencies(package) == ["a-package-nobody-has-made==1"]
     assert check_app(package)["missing"] == ["a-package-nobody-has-made==1"]
-    write_wheel(wheels)
+    write_wheel(wheels, "a_package_nobody_has_made", "1", "def loss():\n    return 0.25\n")
     interpreter = make_environment(package)
     assert interpreter == app_interpreter(package)
     assert not is_own_interpreter(interpreter)

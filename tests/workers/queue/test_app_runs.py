@@ -15,7 +15,7 @@ from experiments.studies.services.changes import study_cancel
 from experiments.studies.services.launch import study_launch
 from tests.live import LivePlatform, eventually
 from tests.workers.apps.driver import example, processes_with, run_app
-from workers.apps.launcher import MARK
+from workers.apps.leftovers import MARK
 from workers.apps.library import version_folder
 from workers.home import log_file, run_folder
 

@@ -7,8 +7,8 @@ interrupted starts anew. Rounds and what strategies aggregate are observed as in
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any
 
@@ -21,6 +21,8 @@ from flwr.supercore.task_identity import TaskIdentity
 from flwr.supercore.telemetry import EventType
 from flwr.superlink.grid import InMemoryGrid
 
+from workers.apps.leftovers import MARK, ray_folder
+
 RUN_ID = 1
 WAIT_SECONDS, PAUSE_SECONDS = 60.0, 0.01
 
@@ -32,14 +34,17 @@ def run_on_ray(
     run.primary_task_id, run.federation_id = 1, NOOP_FEDERATION_ID
     TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, RUN_ID, SUPERLINK_NODE_ID
     wait_for_nodes(clients)
-    with TemporaryDirectory(prefix="tributary-ray-", ignore_cleanup_errors=True) as temporary:
+    # Its folder goes with the run, however that ends: see `leftovers`.
+    folder_of_ray = ray_folder(os.environ[MARK])
+    folder_of_ray.mkdir(parents=True, exist_ok=True)
+    try:
         _run_simulation(
             num_supernodes=clients,
             exit_event=EventType.FLWR_SIMULATION_RUN_LEAVE,
             server_app=server_app,
             client_app_attr=clientapp,
             backend_config={
-                "init_args": init_args(temporary, processors),
+                "init_args": init_args(str(folder_of_ray), processors),
                 "client_resources": {
                     "num_cpus": float(os.environ.get("TRIBUTARY_RAY_CLIENT_CPUS", "1")),
                     "num_gpus": float(os.environ.get("TRIBUTARY_RAY_CLIENT_GPUS", "0")),
@@ -50,6 +55,8 @@ def run_on_ray(
             run=run,
             is_app=True,
         )
+    finally:
+        shutil.rmtree(folder_of_ray, ignore_errors=True)
 
 
 def wait_for_nodes(clients: int) -> None:
