@@ -55,7 +55,9 @@ def test_a_running_run_is_watched_and_cancelled(page: Page, running: Study) -> N
     page.goto("/queue")
     run = running.runs.get()
     mine = page.locator(row(run.pk))
-    expect(mine.locator(".progress-cell")).to_have_text(re.compile(r"/ 100,000 · [\d.]+ rounds/(s|min) · ≈ .+ left"))
+    expect(mine.locator(".progress-cell")).to_have_text(
+        re.compile(r"/ 100,000 rounds · [\d.]+ rounds/(s|min) · ≈ .+ left")
+    )
     mine.get_by_role("button", name=f"Cancel run {run.pk}").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel the run").click()
     expect(page.get_by_text("The run is being cancelled.")).to_be_visible()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from time import sleep
 
 import psutil
 
@@ -12,8 +13,15 @@ MARK = "TRIBUTARY_APP_RUN"
 """Set in the environment of an app's process: whatever it starts carries it, and is found by it afterwards."""
 
 
+MOST_PASSES, PAUSE_SECONDS = 50, 0.02
+
+
 def clear_leftovers(mark: str) -> None:
-    end_marked(mark)
+    """A process may fork while the list is read, and takes a moment to end: looked for until none is found."""
+    for _ in range(MOST_PASSES):
+        if not end_marked(mark):
+            break
+        sleep(PAUSE_SECONDS)
     shutil.rmtree(ray_folder(mark), ignore_errors=True)
 
 
