@@ -38,7 +38,7 @@ class AppResult:
     @property
     def numbers(self) -> dict[int, Any]:
         """All that must be equal in a repeated or resumed run: everything but seconds. As text, where NaN is NaN."""
-        return {number: told(record) for number, record in self.rounds.items()}
+        return {number: comparable_numbers(record) for number, record in self.rounds.items()}
 
     @property
     def text(self) -> str:
@@ -52,7 +52,7 @@ class AppResult:
         return [record["metrics"][name] for _, record in sorted(self.rounds.items()) if name in record["metrics"]]
 
 
-def told(record: dict[str, Any]) -> Any:
+def comparable_numbers(record: dict[str, Any]) -> Any:
     metrics = {name: repr(value) for name, value in record["metrics"].items() if name != "seconds"}
     clients = {
         client: {name: repr(value) for name, value in numbers.items()} for client, numbers in record["clients"].items()
