@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -68,6 +68,11 @@ def add_error_handlers(api: NinjaAPI) -> None:
     def answer_too_large(request: HttpRequest, _: RequestDataTooBig) -> HttpResponse:
         megabytes = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) / 1e6
         return error_response(413, f"The body is larger than {megabytes:.1f} MB. Launch the grid in several studies.")
+
+    @api.exception_handler(TooManyFieldsSent)
+    def answer_too_many(request: HttpRequest, _: TooManyFieldsSent) -> HttpResponse:
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        return error_response(422, f"The address has more than {most:,} parameters. Ask for fewer at a time.")
 
     @api.exception_handler(HttpError)
     def answer_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:

@@ -96,6 +96,13 @@ def test_a_deletion_that_would_take_other_runs_than_agreed_is_refused(mine: Clie
     assert mine.delete(f"/api/v1/studies/{study.pk}?expected=6").status_code == 204
 
 
+def test_an_address_with_more_parameters_than_are_read_is_refused(mine: Client) -> None:
+    answer = mine.get("/api/v1/metrics?" + "&".join(["metric=accuracy"] * 1001))
+
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "The address has more than 1,000 parameters. Ask for fewer at a time."
+
+
 def test_a_body_that_is_too_large_is_refused(mine: Client) -> None:
     answer = mine.post("/api/v1/studies", '{"name": "' + "x" * 2_700_000 + '"}', content_type="application/json")
     assert (answer.status_code, answer.json()["detail"]) == (
