@@ -66,8 +66,7 @@ class LivePlatform:
         if "worker-1" in self.processes and Run.objects.filter(state=RunState.RUNNING).exists():
             self.stop("worker-1")
         tables = set(connection.introspection.django_table_names(only_existing=True)) - set(LASTING)
-        with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {', '.join(sorted(tables))} CASCADE")
+        connection.ops.execute_sql_flush([f"TRUNCATE {', '.join(sorted(tables))} CASCADE"])
         shutil.rmtree(self.home.logs.parent / "runs", ignore_errors=True)
         # Later tests may not touch the database, not even to close what is left open.
         connection.close()

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def store_faults(results: dict[str, Any], publish: bool) -> None:
-    store_results("faults", results, faults_table(results))
+    store_results("faults", results, faults_table(results), publish=True)
     if publish:
         publish_table(PAGE, faults_table(results), MARKS)
 

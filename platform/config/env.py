@@ -130,7 +130,13 @@ WORKERS = Variable(
     optional_integer_parser(0, 512),
     "",
     "Runs computed at once",
-    "one per GPU, or one per CPU core without GPUs",
+    "TRIBUTARY_RUNS_PER_GPU per GPU, or one per CPU core without GPUs",
+)
+RUNS_PER_GPU = Variable(
+    "TRIBUTARY_RUNS_PER_GPU",
+    integer_parser(1, 64),
+    "1",
+    "Runs computed at once on each GPU, each by a worker of its own; all must fit into its memory",
 )
 DATABASE_URL = Variable(
     "DATABASE_URL",
@@ -268,6 +274,7 @@ VARIABLES: tuple[Variable[Any], ...] = (
     HOST,
     PORT,
     WORKERS,
+    RUNS_PER_GPU,
     DATABASE_URL,
     REDIS_URL,
     SECRET_KEY,

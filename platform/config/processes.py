@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from config import env
 from config.env import ROOT
 
 
@@ -32,15 +33,25 @@ class WorkerSlot:
         return {"TRIBUTARY_DEVICE": self.device, "TRIBUTARY_THREADS": str(self.threads)}
 
 
-def worker_slots(workers: int | None, cores: int, gpus: int, label: str = "worker") -> list[WorkerSlot]:
-    """One per GPU where there are GPUs, otherwise one per core; the cores are shared out among them.
+def worker_slots(
+    workers: int | None, cores: int, gpus: int, label: str = "worker", runs_per_gpu: int = 1
+) -> list[WorkerSlot]:
+    """`runs_per_gpu` per GPU where there are GPUs, otherwise one per core; the cores are shared out among them.
 
-    No GPU is given to two: workers beyond the GPUs compute on the CPU.
+    Fewer are spread over all GPUs. No GPU is given to more than that: workers beyond it compute on the CPU.
     """
-    count = workers if workers is not None else gpus or max(1, cores)
+    places = gpus * runs_per_gpu
+    count = workers if workers is not None else places or max(1, cores)
     threads = max(1, cores // max(1, count))
-    fast = [WorkerSlot(place + 1, "gpu,cpu", f"cuda:{place}", threads, label) for place in range(min(count, gpus))]
+    fast = [
+        WorkerSlot(place + 1, "gpu,cpu", f"cuda:{place % gpus}", threads, label) for place in range(min(count, places))
+    ]
     return [*fast, *(WorkerSlot(place + 1, "cpu", "cpu", threads, label) for place in range(len(fast), count))]
+
+
+def own_worker_slots(label: str = "worker") -> list[WorkerSlot]:
+    """Those of this machine, as its settings say."""
+    return worker_slots(env.WORKERS.read(), core_count(), gpu_count(), label, env.RUNS_PER_GPU.read())
 
 
 def child_environment(**extra: str) -> dict[str, str]:

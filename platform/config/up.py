@@ -25,13 +25,11 @@ from config.home import Home, write_private
 from config.processes import (
     WorkerSlot,
     child_environment,
-    core_count,
-    gpu_count,
+    own_worker_slots,
     prepare_command,
     scheduler_command,
     web_command,
     worker_command,
-    worker_slots,
 )
 from config.services.postgres import Postgres
 from config.services.redis import Redis
@@ -55,7 +53,7 @@ class Platform:
 
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.home)
-        self.slots = worker_slots(env.WORKERS.read(), core_count(), gpu_count())
+        self.slots = own_worker_slots()
 
     @property
     def address(self) -> str:

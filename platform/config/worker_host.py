@@ -6,8 +6,7 @@ import socket
 
 from django.conf import settings
 
-from config import env
-from config.processes import child_environment, core_count, gpu_count, worker_command, worker_slots
+from config.processes import child_environment, own_worker_slots, worker_command
 from config.services.server import Command
 from config.supervisor import StopSignal, Supervisor, process_child
 from config.up import WORKER_GRACE_SECONDS, StartError, check_database, check_redis
@@ -19,7 +18,7 @@ def run_workers(label: str) -> None:
     supervisor = Supervisor(None)
     supervisor.handle_signals()
     try:
-        for slot in worker_slots(env.WORKERS.read(), core_count(), gpu_count(), label):
+        for slot in own_worker_slots(label):
             command = Command(worker_command(slot), environment=child_environment(**slot.environment))
             supervisor.add(process_child(slot.name, command, lambda: True, WORKER_GRACE_SECONDS))
         supervisor.watch()

@@ -18,8 +18,8 @@ ALONE = {
     "prepare": {"TRIBUTARY_ADMIN_PASSWORD", "TRIBUTARY_TOUR"},
     "web": {"HOST", "PORT", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "TRIBUTARY_HTTPS"},
     "scheduler": set(),
-    "worker": {"WORKERS"},
-    "worker-gpu": {"WORKERS"},
+    "worker": {"WORKERS", "TRIBUTARY_RUNS_PER_GPU"},
+    "worker-gpu": {"WORKERS", "TRIBUTARY_RUNS_PER_GPU"},
 }
 
 

@@ -1,9 +1,12 @@
 """Checkpoints: what a run needs to go on exactly, in a folder that appears at once or not at all.
 
     <folder>/round-00000010.<token>/arrays.safetensors   every array, with its exact dtype
-                                    state.json           the rest, with a SHA-256 of the arrays and one of itself
+                                    history.jsonl        a line for each round so far; later ones may follow
+                                    state.json           the rest, with a SHA-256 of the arrays, of the rounds so far
+                                                         and of itself
 
-A reader believes a checkpoint only if both sums hold and it belongs to the same run; otherwise it takes the one before.
+A reader believes a checkpoint only if all sums hold and it belongs to the same run; otherwise it takes the one before.
+All checkpoints of an attempt have links to one history, which only grows: each knows how many of its bytes it counts.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +31,11 @@ from safetensors.numpy import load_file, save_file
 
 from workers.errors import CheckpointError
 
-FORMAT = 1
+FORMAT = 2
+READABLE_FORMATS = (1, 2)
+"""Before format 2 the rounds so far were written again into each state."""
 KEPT_CHECKPOINTS = 2
-ARRAYS, STATE = "arrays.safetensors", "state.json"
+ARRAYS, HISTORY, STATE = "arrays.safetensors", "history.jsonl", "state.json"
 NAME = re.compile(r"round-(?P<round>\d{8})(?:\.(?P<token>[A-Za-z0-9_-]+))?")
 TOKEN = re.compile(r"[A-Za-z0-9_-]*")
 UNFINISHED = ".unfinished-"
@@ -44,7 +50,7 @@ class CheckpointPolicy:
     After each `every` rounds, but not before `seconds` have passed since the last one: rounds may be milliseconds.
     `token` marks the attempt that writes: two attempts in one folder never touch each other's checkpoints.
     `on_saved` is called with round and path once the checkpoint is safe on disk. With `on_unsaved` a run whose
-    checkpoint cannot be written goes on without it.
+    checkpoint cannot be written goes on without it. Both are called from the thread that writes.
     """
 
     folder: Path
@@ -77,7 +83,10 @@ class CheckpointClock:
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """A run after `round`. `facts` is JSON: keys are text, tuples come back as lists, NaN and infinity are kept."""
+    """A run after `round`. `facts` is JSON: keys are text, tuples come back as lists, NaN and infinity are kept.
+
+    So is each entry of `history`: what it needs to know of each round so far.
+    """
 
     identity: str
     round: int
@@ -86,6 +95,84 @@ class CheckpointState:
     facts: dict[str, Any]
     device: str = "cpu"
     """The type of the device that computed it; checkpoints that do not tell are from a CPU."""
+    history: Sequence[Any] = ()
+
+
+class HistoryFile:
+    """The rounds of one attempt, each written once: a checkpoint links to the file of the one before and appends."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self.rounds = self.bytes = 0
+        self.digest = hashlib.sha256()
+
+    def write(self, folder: Path, history: Sequence[Any]) -> HistoryFile:
+        """The file in that folder with all of the history. This one stays as it is, should the folder be given up."""
+        longer = HistoryFile()
+        longer.path = folder / HISTORY
+        if self.link_to(longer.path):
+            longer.rounds, longer.bytes, longer.digest = self.rounds, self.bytes, self.digest.copy()
+        text = "".join(f"{json.dumps(each, default=to_json_value)}\n" for each in history[longer.rounds :]).encode()
+        with longer.path.open("r+b" if longer.bytes else "wb") as file:
+            # What follows is of a checkpoint that came to nothing.
+            file.truncate(longer.bytes)
+            file.seek(longer.bytes)
+            file.write(text)
+        longer.rounds, longer.bytes = len(history), longer.bytes + len(text)
+        longer.digest.update(text)
+        return longer
+
+    def link_to(self, path: Path) -> bool:
+        """False where there is nothing to link to, or where links are unknown: the history is then written anew."""
+        with suppress(OSError):
+            if self.path:
+                os.link(self.path, path)
+                return True
+        return False
+
+    def go_on_from(self, other: HistoryFile) -> None:
+        self.path, self.rounds, self.bytes, self.digest = other.path, other.rounds, other.bytes, other.digest
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"rounds": self.rounds, "bytes": self.bytes, "sha256": self.digest.hexdigest()}
+
+
+class CheckpointWriter:
+    """Writes the checkpoints of one attempt beside its rounds, one at a time.
+
+    There is none for the end: a run that is done has left its model, and nobody goes on from there.
+    """
+
+    def __init__(self, policy: CheckpointPolicy) -> None:
+        self.policy = policy
+        self.history = HistoryFile()
+        self.pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self.task: Future[None] | None = None
+        self.saved_round = -1
+
+    def save(self, state: CheckpointState) -> None:
+        """Begins to write what the run, which goes on, must not change any more: copies. Waits for the one before."""
+        self.wait()
+        self.task = self.pool.submit(self.write, state)
+
+    def write(self, state: CheckpointState) -> None:
+        try:
+            save_checkpoint(self.policy, state, self.history)
+            self.saved_round = state.round
+        except CheckpointError as error:
+            if self.policy.on_unsaved is None:
+                raise
+            self.policy.on_unsaved(state.round, error)
+
+    def wait(self) -> None:
+        """Until nothing is being written. What could not be is raised here, unless the run shall go on without it."""
+        if self.task:
+            task, self.task = self.task, None
+            task.result()
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=True)
 
 
 def policy_of(checkpoint: CheckpointPolicy | Path | str | None) -> CheckpointPolicy | None:
@@ -110,17 +197,23 @@ def modified_at(path: Path) -> int:
     return 0
 
 
-def save_checkpoint(policy: CheckpointPolicy, state: CheckpointState) -> Path:
-    """Writes aside, syncs, renames; then prunes. A failure leaves every earlier checkpoint as it was."""
+def save_checkpoint(policy: CheckpointPolicy, state: CheckpointState, history: HistoryFile | None = None) -> Path:
+    """Writes aside, syncs, renames; then prunes. A failure leaves every earlier checkpoint as it was.
+
+    Given the `history` of the attempt's checkpoint before, only the rounds that came since are written.
+    """
+    history = history or HistoryFile()
     target = policy.folder / folder_name(state.round, policy.token)
     aside = policy.folder / f"{UNFINISHED}{target.name}"
     try:
         policy.folder.mkdir(parents=True, exist_ok=True)
-        write_folder(aside, state)
+        rounds = write_folder(aside, state, history)
         put_in_place(aside, target)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(aside, ignore_errors=True)
         raise CheckpointError(write_failure(state.round, policy.folder, error)) from error
+    rounds.path = target / HISTORY
+    history.go_on_from(rounds)
     prune_checkpoints(policy, state.round)
     if policy.on_saved:
         policy.on_saved(state.round, target)
@@ -162,11 +255,21 @@ def load_checkpoint(path: Path, identity: str, device: str | None = None) -> Che
             raise CheckpointError(f"The arrays of the checkpoint {path.name} are truncated or damaged; it is not used.")
         unordered = load_file(path / ARRAYS)
         arrays = {name: unordered[name] for name in state["arrays"]}  # safetensors has an order of its own
+        history = state["facts"].pop("history", []) if state["format"] == 1 else read_history(path, state["history"])
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise CheckpointError(
             f"The checkpoint {path.name} is truncated or damaged; it is not used ({error})."
         ) from error
-    return CheckpointState(identity, state["round"], state["engine"], arrays, state["facts"], origin)
+    return CheckpointState(identity, state["round"], state["engine"], arrays, state["facts"], origin, history)
+
+
+def read_history(path: Path, facts: Mapping[str, Any]) -> list[Any]:
+    """The rounds that belong to the checkpoint; what follows them in the file is another one's, or was never whole."""
+    with (path / HISTORY).open("rb") as file:
+        text = file.read(facts["bytes"])
+    if hashlib.sha256(text).hexdigest() != facts["sha256"]:
+        raise CheckpointError(f"The history of the checkpoint {path.name} is truncated or damaged; it is not used.")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def read_verified_state(path: Path) -> dict[str, Any]:
@@ -175,24 +278,25 @@ def read_verified_state(path: Path) -> dict[str, Any]:
     if hashlib.sha256(text.encode()).hexdigest() != document["sha256"]:
         raise ValueError(f"{STATE} does not match its checksum")
     state: dict[str, Any] = json.loads(text)
-    if state["format"] != FORMAT:
-        raise ValueError(f"format {state['format']}, but this version reads format {FORMAT}")
+    if state["format"] not in READABLE_FORMATS:
+        known = " and ".join(map(str, READABLE_FORMATS))
+        raise ValueError(f"format {state['format']}, but this version reads the formats {known}")
     return state
 
 
-def write_folder(folder: Path, state: CheckpointState) -> None:
+def write_folder(folder: Path, state: CheckpointState, history: HistoryFile) -> HistoryFile:
     shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
     folder.mkdir()
     # Not ascontiguousarray: it turns a 0-d array into a vector.
     save_file({name: np.asarray(array, order="C") for name, array in state.arrays.items()}, folder / ARRAYS)
-    text = json.dumps(
-        {**state_header(state), "arrays_sha256": file_digest(folder / ARRAYS), "facts": state.facts},
-        default=to_json_value,
-    )
+    rounds = history.write(folder, state.history)
+    sums = {"arrays_sha256": file_digest(folder / ARRAYS), "history": rounds.facts}
+    text = json.dumps({**state_header(state), **sums, "facts": state.facts}, default=to_json_value)
     document = {"state": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
     (folder / STATE).write_text(json.dumps(document), encoding="utf-8")
-    for path in (folder / ARRAYS, folder / STATE, folder):
+    for path in (folder / ARRAYS, folder / HISTORY, folder / STATE, folder):
         sync_to_disk(path)
+    return rounds
 
 
 def state_header(state: CheckpointState) -> dict[str, Any]:

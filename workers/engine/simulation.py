@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,9 +15,9 @@ from workers.engine.checkpoint import (
     CheckpointClock,
     CheckpointPolicy,
     CheckpointState,
+    CheckpointWriter,
     load_newest_checkpoint,
     policy_of,
-    save_checkpoint,
 )
 from workers.engine.execution.executors import Executor, make_executor
 from workers.engine.execution.threads import one_computing_thread
@@ -27,7 +28,7 @@ from workers.engine.records import Result, RoundRecord
 from workers.engine.server.loop import OnRound, Progress, ServerLoop
 from workers.engine.server.survey import run_survey
 from workers.engine.setup import Setup, device_from_name, make_setup
-from workers.errors import CheckpointError, StopRequested
+from workers.errors import StopRequested
 from workers.spec import LaunchIdentity, RunSpec, launch_identity, parse_run, require_identity
 
 MODEL, SERVER, ATTRIBUTES = "model/", "server/", "attributes/"
@@ -110,23 +111,29 @@ def run_rounds(
     if not loop.progress.history:
         survey = setup.method.survey
         loop.begin(None if survey is None else lambda: run_survey(survey, setup, executor.name))
-    saved_round = loop.progress.round
-    clock = CheckpointClock(policy) if policy else None
+    begun_from = loop.progress.round
+    clock, writer = (CheckpointClock(policy), CheckpointWriter(policy)) if policy else (None, None)
     try:
         while not loop.is_finished:
             loop.advance()
-            if policy and clock and clock.is_due(loop.progress.round):
-                saved_round = save_progress(loop, setup, executor, policy, identity) or saved_round
+            if writer and clock and clock.is_due(loop.progress.round):
+                writer.save(copy_progress(loop, setup, executor, identity))
+        if writer:
+            writer.wait()
     except StopRequested:
-        if policy and loop.progress.round > saved_round:
-            save_progress(loop, setup, executor, policy, identity)
+        if writer:
+            writer.wait()
+            if loop.progress.round > max(begun_from, writer.saved_round):
+                writer.save(copy_progress(loop, setup, executor, identity))
+                writer.wait()
         raise
+    finally:
+        if writer:
+            writer.close()
 
 
-def save_progress(
-    loop: ServerLoop, setup: Setup, executor: Executor, policy: CheckpointPolicy, identity: str
-) -> int | None:
-    """The round that is safe now; None where it could not be written and the run shall go on all the same.
+def copy_progress(loop: ServerLoop, setup: Setup, executor: Executor, identity: str) -> CheckpointState:
+    """What the next rounds leave alone, whatever they train. Facts and history are whole in what was told of them.
 
     `identity` is that of the data and code which were read: the files may have others by now.
     """
@@ -135,27 +142,24 @@ def save_progress(
     state = loop.server_side.state
     arrays |= {f"{SERVER}{name}": tensor.cpu().numpy() for name, tensor in state.items()}
     arrays |= setup.trainer.store.arrays()
-    facts: dict[str, Any] = {
-        "history": [[each.round, dict(each.metrics), list(each.cohort)] for each in progress.history],
-        "confusion": progress.confusion if progress.confusion is None else progress.confusion.tolist(),
-        "attributes": {},
-    }
+    attributes: dict[str, Any] = {}
     for watch in loop.watches:
-        further, facts["attributes"][watch.name] = watch.save()
+        further, attributes[watch.name] = watch.save()
         arrays |= {f"{ATTRIBUTES}{path}": array for path, array in further.items()}
-    try:
-        device = setup.device.type
-        save_checkpoint(policy, CheckpointState(identity, progress.round, executor.name, arrays, facts, device))
-    except CheckpointError as error:
-        if policy.on_unsaved is None:
-            raise
-        policy.on_unsaved(progress.round, error)
-        return None
-    return progress.round
+    confusion = None if progress.confusion is None else progress.confusion.tolist()
+    return CheckpointState(
+        identity,
+        progress.round,
+        executor.name,
+        {name: np.array(array, order="C") for name, array in arrays.items()},
+        deepcopy({"confusion": confusion, "attributes": attributes}),
+        setup.device.type,
+        [[each.round, dict(each.metrics), list(each.cohort)] for each in progress.history],
+    )
 
 
 def earlier_seconds(saved_state: CheckpointState | None) -> float:
-    history = saved_state.facts["history"] if saved_state else ()
+    history = saved_state.history if saved_state else ()
     return float(sum(metrics["seconds"] for _, metrics, _ in history))
 
 
@@ -172,9 +176,7 @@ def restore_progress(loop: ServerLoop, setup: Setup, saved_state: CheckpointStat
     progress.model = {
         name: torch.from_numpy(np.array(array)).to(setup.device) for name, array in arrays_below(MODEL).items()
     }
-    progress.history = [
-        RoundRecord(number, metrics, tuple(cohort)) for number, metrics, cohort in saved_state.facts["history"]
-    ]
+    progress.history = [RoundRecord(number, metrics, tuple(cohort)) for number, metrics, cohort in saved_state.history]
     confusion = saved_state.facts.get("confusion")
     progress.confusion = None if confusion is None else np.array(confusion)
     if state := arrays_below(SERVER):

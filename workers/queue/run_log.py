@@ -23,6 +23,10 @@ class RunLog:
         self.size = 0
 
     def __enter__(self) -> RunLog:
+        self.open()
+        return self
+
+    def open(self) -> None:
         path = log_file(self.run)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,11 +34,13 @@ class RunLog:
             self.size = path.stat().st_size
         except OSError as error:
             self.complain(error)
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         try:
             if self.file:
                 self.file.close()

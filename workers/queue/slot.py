@@ -144,7 +144,7 @@ def runner_environment(threads: int) -> dict[str, str]:
 
 
 class Slot:
-    """One warm runner. Not thread-safe, and to be used from the thread that lives as long as the process."""
+    """One warm runner. Not thread-safe, and to be used only from threads that live as long as the process."""
 
     def __init__(
         self,
@@ -188,8 +188,10 @@ class Slot:
         self, job: Mapping[str, Any], *, limits: Limits = NO_LIMITS, log: Callable[[str], None] | None = None
     ) -> None:
         self.warm()
+        # What the run before has printed last is its own.
+        self.collect_output(self.require_child())
         self.limits, self.log = limits, log
-        self.started_at = self.last_event_at = self.next_memory_check = self.next_folder_check = time.monotonic()
+        self.started_at = self.last_event_at = self.next_folder_check = time.monotonic()
         self.tail.clear()
         self.send({"do": "run", "device": self.device, **job})
 

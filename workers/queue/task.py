@@ -1,4 +1,8 @@
-"""The Celery side of the queue: claim a run, hand it to the runner, write down what it tells, until none is left."""
+"""The Celery side of the queue: claim a run, hand it to the runner, write down what it tells, until none is left.
+
+While a short run is at work its worker claims those that it will go straight on with (`WorkerProcess.ahead`). The
+runner has one job at a time, and gets the next the moment the one before has ended, before that end is written down.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,25 @@ import logging
 import shutil
 import socket
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
 from celery import shared_task, signals
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection
+from django.db import Error, InterfaceError, OperationalError, connection, transaction
 
 from experiments.core.database import set_db_timeouts
 from experiments.core.errors import StaleLeaseError
 from experiments.models import Worker
 from experiments.queue.selectors.workers import BEAT_SECONDS
 from experiments.queue.services import leases
-from experiments.queue.services.claim import run_claim
+from experiments.queue.services.claim import run_claim, runs_claim_ahead
 from experiments.queue.services.leases import Claim, Instructions
 from experiments.queue.services.retention import remove_stale_files
 from experiments.queue.services.workers import worker_beat, worker_enlist, worker_leave, worker_sample, worker_withdraw
@@ -41,6 +47,13 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 HEARTBEAT_SECONDS = 1.0
+WRITE_SECONDS = 0.25
+"""Between two transactions of a run that tells of rounds faster than that; its end waits for nothing."""
+PACE_RUNS, PACE_STUDIES = 5, 20
+AHEAD_SECONDS = 5.0
+MOST_AHEAD = 16
+AHEAD_PATIENCE_SECONDS = 10.0
+"""After so long a run was no short one, and what its worker holds ahead is given back for others."""
 STOP_SECONDS = 10.0
 DATABASE_PAUSE_SECONDS = 1.0
 LEAVING_PATIENCE_SECONDS = 5.0
@@ -48,6 +61,7 @@ CHECKPOINT_ROUNDS = 10
 SAMPLE_SECONDS = 15.0
 MEMORY_SHARE = 0.9
 MIN_FREE_BYTES = 50_000_000
+LAST_EVENTS = ("done", "stopped", "failed", "changed", "accelerator")
 FRESH_SECONDS = 30.0
 """A runner of at most this age has read the code that is there; only a file it found changed makes it older."""
 
@@ -62,10 +76,14 @@ class WorkerProcess:
         self.leaving = Event()
         self.closed = Event()
         self.round_rate = RoundRate()
+        self.pace = StudyPace()
+        self.ahead: deque[Claim] = deque()
+        self.next_ahead_beat = 0.0
         self.gauge = gauges.Gauge(device, threads)
         self.next_sample = time.monotonic() + SAMPLE_SECONDS
         # Enlisting gives up whatever this name held: a second one must not follow a first.
         self.heartbeat_lock = Lock()
+        self.slot_lock = Lock()
 
     def start(self) -> None:
         self.slot.warm()
@@ -76,7 +94,17 @@ class WorkerProcess:
         while not self.closed.wait(BEAT_SECONDS):
             self.send_heartbeat()
             self.store_sample()
+            self.replace_idle_runner()
             connection.close()
+
+    def replace_idle_runner(self) -> None:
+        """One that died between two runs is there again before the next run needs it."""
+        if self.slot_lock.acquire(blocking=False):
+            try:
+                if not self.closed.is_set():
+                    self.slot.warm()
+            finally:
+                self.slot_lock.release()
 
     def send_heartbeat(self) -> None:
         try:
@@ -109,15 +137,70 @@ class WorkerProcess:
         """Claims and computes runs until the queue is empty or this worker shall leave; returns how many."""
         self.send_heartbeat()
         attempts = 0
-        while (
-            self.worker and not self.leaving.is_set() and has_disk_space() and (claim := run_claim(worker=self.worker))
-        ):
-            RunAttempt(self, claim).run()
-            attempts += 1
-            # A runner that died is replaced while nobody waits for it.
-            if not self.leaving.is_set():
-                self.slot.warm()
+        with self.slot_lock:
+            try:
+                attempt = self.next_attempt()
+                while attempt:
+                    attempt.run()
+                    attempts += 1
+                    attempt = attempt.follower or self.next_attempt()
+            finally:
+                self.release_ahead("Its worker was asked to leave before it began.")
         return attempts
+
+    def next_attempt(self) -> RunAttempt | None:
+        if self.leaving.is_set():
+            return None
+        # A runner that died is replaced while nobody waits for it.
+        self.slot.warm()
+        if self.ahead:
+            return RunAttempt(self, self.ahead.popleft())
+        claim = run_claim(worker=self.worker) if self.worker and has_disk_space() else None
+        return RunAttempt(self, claim) if claim else None
+
+    def claim_ahead(self) -> None:
+        """While the runner computes: as many short runs as it will be done with in a few seconds."""
+        if self.ahead or self.leaving.is_set() or not self.worker or not has_disk_space():
+            return
+        worker, most = self.worker, self.pace.runs_ahead()
+        self.ahead.extend(self.write(lambda: runs_claim_ahead(worker=worker, most=most)))
+        self.next_ahead_beat = time.monotonic() + HEARTBEAT_SECONDS
+
+    def keep_ahead(self) -> None:
+        """Extends the leases of what is held ahead; what was cancelled or taken away meanwhile is never begun."""
+        if not self.ahead or time.monotonic() < self.next_ahead_beat:
+            return
+        self.next_ahead_beat = time.monotonic() + HEARTBEAT_SECONDS
+        instructions = self.write(lambda: leases.leases_extend(claims=list(self.ahead)))
+        if self.leaving.is_set() or any(each.drain for each in instructions.values()):
+            self.release_ahead("Its worker was asked to leave before it began.")
+            return
+        for claim in tuple(self.ahead):
+            if claim.token not in instructions or instructions[claim.token].cancel:
+                self.ahead.remove(claim)
+                self.release(claim, "")
+
+    def release_ahead(self, reason: str) -> None:
+        while self.ahead:
+            self.release(self.ahead.popleft(), reason)
+
+    def release(self, claim: Claim, reason: str) -> None:
+        """A run that has not begun goes back as it came, or is cancelled where that was asked for."""
+        with suppress(StaleLeaseError):
+            self.write(lambda: leases.run_release(claim=claim, reason=reason))
+
+    def write(self, service: Callable[[], Answer]) -> Answer:
+        """Outlasts a database that is away: writes may be repeated safely, and the token tells if it took too long."""
+        deadline = time.monotonic() + LEAVING_PATIENCE_SECONDS
+        while True:
+            try:
+                return service()
+            except (OperationalError, InterfaceError) as error:
+                connection.close()
+                if self.leaving.is_set() and time.monotonic() > deadline:
+                    raise StaleLeaseError from error
+                logger.warning("The database does not answer, trying again: %s", error)
+                time.sleep(DATABASE_PAUSE_SECONDS)
 
     def withdraw(self, reason: str) -> None:
         """Its device is broken: runs are for others until it is mended and an admin resumes it, or it starts anew."""
@@ -127,30 +210,39 @@ class WorkerProcess:
 
     def leave(self) -> None:
         self.closed.set()
-        self.slot.close()
+        with self.slot_lock:
+            self.slot.close()
         if self.worker:
             worker_leave(worker=self.worker)
 
 
 class RunAttempt:
-    """One attempt at a run, from its claim to its end."""
+    """One attempt at a run, from its claim to its end. `follower` is the next, where the runner is at it already."""
 
     def __init__(self, process: WorkerProcess, claim: Claim) -> None:
         self.process, self.claim, self.slot = process, claim, process.slot
         self.is_app = "app" in claim.spec
-        self.next_beat = 0.0
+        self.log = RunLog(claim.run)
+        self.begun = False
+        self.begun_at = self.next_beat = self.next_write = 0.0
         self.stop_deadline: float | None = None
         self.renewed = False
+        self.runner_ended = False
+        self.follower: RunAttempt | None = None
 
     def run(self) -> None:
-        """However it ends, the runner is idle or dead afterwards; of an app's process nothing is left."""
+        """However it ends, the runner is idle, dead or at the follower then; of an app's process nothing is left."""
         try:
             self.run_to_end()
         except StaleLeaseError as error:
             logger.warning("Run %s: %s", self.claim.run, error)
-            self.slot.kill()
+            if not self.runner_ended:
+                self.slot.kill()
             remove_stale_files(self.claim)
         finally:
+            self.log.close()
+            if not self.runner_ended:
+                self.process.release_ahead("Its worker's process ended with the run before it.")
             if self.is_app:
                 if self.slot is not self.process.slot:
                     self.slot.kill()
@@ -159,9 +251,7 @@ class RunAttempt:
 
     def run_to_end(self) -> None:
         try:
-            with RunLog(self.claim.run) as log:
-                log.write(f"Attempt {self.claim.attempt} on {self.process.name}")
-                self.follow_runner(log)
+            self.follow_runner()
         except StaleLeaseError:
             raise
         except (LimitError, AppError) as error:
@@ -170,26 +260,62 @@ class RunAttempt:
             self.end(leases.run_crash, reason=str(error))
         except Exception as error:
             logger.exception("Run %s could not be followed", self.claim.run)
-            self.slot.kill()
+            if not self.runner_ended:
+                self.slot.kill()
             self.end(leases.run_crash, reason=f"{type(error).__name__}: {error}")
 
-    def follow_runner(self, log: RunLog) -> None:
-        self.start_job(log)
-        while not self.store_events(self.slot.poll(HEARTBEAT_SECONDS), log):
+    def follow_runner(self) -> None:
+        if not self.begun:
+            self.begin()
+        self.process.keep_ahead()
+        # Nothing waits behind a run that may take its process with it.
+        if not self.is_app and self.claim.attempt == 1 and self.process.pace.is_short(self.claim.study):
+            self.process.claim_ahead()
+        while not self.store_events(self.gather_events()):
             if time.monotonic() >= self.next_beat:
-                self.obey(self.write(lambda: leases.run_heartbeat(claim=self.claim)))
+                self.obey(self.write(partial(leases.run_heartbeat, claim=self.claim, running_for=self.running_for)))
+            self.process.keep_ahead()
+            if self.running_for > AHEAD_PATIENCE_SECONDS:
+                self.process.release_ahead("The run before it took longer than those before.")
             if self.stop_deadline is not None and time.monotonic() > self.stop_deadline:
                 self.slot.kill()
                 self.end(leases.run_release, reason="It did not stop in time and was ended.")
                 return
 
-    def start_job(self, log: RunLog) -> None:
-        if self.is_app:
-            self.start_app(log)
-        else:
-            self.slot.start(self.make_job(), limits=run_limits(), log=log.write)
+    @property
+    def running_for(self) -> float:
+        return time.monotonic() - self.begun_at
 
-    def start_app(self, log: RunLog) -> None:
+    def begin(self) -> None:
+        self.log.open()
+        self.log.write(f"Attempt {self.claim.attempt} on {self.process.name}")
+        self.begun_at = time.monotonic()
+        self.next_beat, self.next_write = self.begun_at + HEARTBEAT_SECONDS, self.begun_at + WRITE_SECONDS
+        self.start_job()
+        self.begun = True
+
+    def start_job(self) -> None:
+        if self.is_app:
+            self.start_app()
+        else:
+            self.slot.start(self.make_job(), limits=run_limits(), log=self.log.write)
+
+    def gather_events(self) -> list[dict[str, Any]]:
+        """What the runner tells, once it does; rounds that are faster than transactions, several at once.
+
+        What a runner told before it died counts.
+        """
+        events = self.slot.poll(HEARTBEAT_SECONDS)
+        while events and not ends_attempt(events) and (pause := self.next_write - time.monotonic()) > 0:
+            try:
+                events += self.slot.poll(pause)
+            except (RunnerDiedError, LimitError):
+                self.store_events(events)
+                raise
+        self.next_write = time.monotonic() + WRITE_SECONDS
+        return events
+
+    def start_app(self) -> None:
         """In a process of its own, with the interpreter and the environment of the app; the warm runner waits."""
         package, app = app_job(self.claim.spec, self.claim.sources["versions"]["app"])
         self.slot = Slot(
@@ -200,8 +326,8 @@ class RunAttempt:
         )
         job = self.make_job()
         limits = replace(run_limits(), folder=Path(job["artifacts"]), files=settings.RUN_FILES * 1_000_000 or None)
-        log.write(f"{package.name} {package.version} ({package.hash[:12]})")
-        self.slot.start({**job, "app": app}, limits=limits, log=log.write)
+        self.log.write(f"{package.name} {package.version} ({package.hash[:12]})")
+        self.slot.start({**job, "app": app}, limits=limits, log=self.log.write)
 
     def make_job(self) -> dict[str, Any]:
         return {
@@ -219,82 +345,106 @@ class RunAttempt:
             "artifacts": str(artifact_folder(self.claim.run, self.claim.token)),
         }
 
-    def store_events(self, events: Iterable[dict[str, Any]], log: RunLog) -> bool:
-        """Writes the events down, rounds that came together in one transaction; True once the attempt has ended."""
-        rounds: list[RoundRecord] = []
+    def store_events(self, events: Sequence[dict[str, Any]]) -> bool:
+        """Writes the events down, in one transaction; True once the attempt has ended."""
+        last = next((each for each in events if each["event"] in LAST_EVENTS), None)
+        writes = [*self.progress_writes(events)]
+        if last is None or last["event"] in ("changed", "accelerator"):
+            self.write_together(writes)
+            return last is not None and self.handle_trouble(last)
+        self.runner_ended = True
+        if last["event"] == "failed":
+            self.log.write(last["trace"].rstrip())
+        if last["event"] != "stopped":
+            self.process.pace.add(self.claim.study, self.running_for)
+            self.begin_follower()
+        self.write_together([*writes, lambda: self.store_end(last)])
+        if last["event"] == "done":
+            shutil.rmtree(checkpoint_folder(self.claim.run), ignore_errors=True)
+        return True
+
+    def begin_follower(self) -> None:
+        """The runner goes on at once; if it cannot, the follower begins in its turn."""
+        process = self.process
+        if self.is_app or self.stop_deadline is not None or process.leaving.is_set() or not process.ahead:
+            return
+        self.follower = RunAttempt(process, process.ahead.popleft())
+        if not self.follower.is_app and self.slot.pid:
+            with suppress(RunnerDiedError):
+                self.follower.begin()
+
+    def progress_writes(self, events: Sequence[dict[str, Any]]) -> Iterator[Callable[[], Instructions | None]]:
+        """All rounds at once, and of several checkpoints the last: they are written together or not at all."""
+        by_kind: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for event in events:
-            if event["event"] == "round":
-                rounds.append(round_record(event))
-                continue
-            self.store_rounds(rounds)
-            rounds = []
-            if self.store_event(event, log):
-                return True
-        self.store_rounds(rounds)
-        return False
+            by_kind[event["event"]].append(event)
+        for event in by_kind["unsaved"]:
+            logger.warning("Run %s goes on without it: %s", self.claim.run, event["reason"])
+        for event in by_kind["started"]:
+            choice = {"engine": event["engine"], "device_type": event["device"]}
+            yield partial(leases.start_record, claim=self.claim, **choice)
+        if by_kind["round"]:
+            records = [round_record(event) for event in by_kind["round"]]
+            self.process.round_rate.add(len(records))
+            yield partial(leases.rounds_record, claim=self.claim, records=records, running_for=self.running_for)
+        for event in by_kind["checkpoint"][-1:]:
+            place = {"path": event["path"], "round_number": event["round"]}
+            yield partial(leases.checkpoint_record, claim=self.claim, **place)
 
-    def store_rounds(self, rounds: list[RoundRecord]) -> None:
-        if rounds:
-            self.process.round_rate.add(len(rounds))
-            self.obey(self.write(lambda: leases.rounds_record(claim=self.claim, records=rounds)))
-
-    def store_event(self, event: dict[str, Any], log: RunLog) -> bool:
+    def store_end(self, event: dict[str, Any]) -> None:
         match event["event"]:
-            case "started":
-                choice = {"engine": event["engine"], "device_type": event["device"]}
-                self.write(lambda: leases.start_record(claim=self.claim, **choice))
-            case "checkpoint":
-                path, number = event["path"], event["round"]
-                self.write(lambda: leases.checkpoint_record(claim=self.claim, path=path, round_number=number))
-            case "unsaved":
-                logger.warning("Run %s goes on without it: %s", self.claim.run, event["reason"])
             case "done":
                 artifact = str(Path(event["artifact"]).relative_to(home())) if event["artifact"] else ""
                 results = {"provenance": event["provenance"], "findings": event["findings"]}
-                self.end(leases.run_finish, artifact=artifact, **results)
-                shutil.rmtree(checkpoint_folder(self.claim.run), ignore_errors=True)
-                return True
+                leases.run_finish(claim=self.claim, artifact=artifact, **results)
             case "stopped":
-                self.end(leases.run_release)
-                return True
+                leases.run_release(claim=self.claim)
             case "failed":
-                log.write(event["trace"].rstrip())
-                self.end(leases.run_fail, reason=event["reason"])
-                return True
-            case "changed":
-                return self.handle_change(event, log)
-            case "accelerator":
-                return self.handle_accelerator_error(event, log)
-        return False
+                leases.run_fail(claim=self.claim, reason=event["reason"])
 
-    def handle_change(self, event: dict[str, Any], log: RunLog) -> bool:
+    def write_together(self, writes: Sequence[Callable[[], Instructions | None]]) -> None:
+        """In one transaction: all of them, or none and `StaleLeaseError`."""
+        if len(writes) == 1:
+            answers = [self.write(writes[0])]
+        elif writes:
+            answers = self.write(lambda: write_all(writes))
+        else:
+            return
+        for instructions in filter(None, answers):
+            self.obey(instructions)
+
+    def handle_trouble(self, event: dict[str, Any]) -> bool:
+        return self.handle_change(event) if event["event"] == "changed" else self.handle_accelerator_error(event)
+
+    def handle_change(self, event: dict[str, Any]) -> bool:
         """The run would be computed under an identity that is not its own. A warm runner may hold older code than the
 
         one who launched it: once in an attempt another one is asked, unless that cannot help. True where it ended.
         """
-        log.write(event["reason"])
+        self.log.write(event["reason"])
         may_help = event["outdated"] or (event["code"] and self.slot.age > FRESH_SECONDS)
         if self.renewed or not may_help:
+            self.runner_ended = True
             self.end(leases.run_fail, reason=event["reason"])
             return True
-        log.write("The code is read anew, by another process.")
-        self.restart_job(log)
+        self.log.write("The code is read anew, by another process.")
+        self.restart_job()
         return False
 
-    def restart_job(self, log: RunLog) -> None:
+    def restart_job(self) -> None:
         self.renewed = True
         self.slot.renew()
-        self.start_job(log)
+        self.start_job()
         if self.stop_deadline is not None:
             self.slot.stop()
 
-    def handle_accelerator_error(self, event: dict[str, Any], log: RunLog) -> bool:
+    def handle_accelerator_error(self, event: dict[str, Any]) -> bool:
         """The runner leaves: in its process no run would end well any more. True where the attempt ended.
 
         In the middle of a run another worker of that kind tries next, from the last checkpoint. A device that cannot
         even begin, in a second process too, is broken: the run goes back uncounted, and the worker takes no other.
         """
-        log.write(event["trace"].rstrip() or event["reason"])
+        self.log.write(event["trace"].rstrip() or event["reason"])
         if event["begun"]:
             self.slot.close()
             self.end(leases.run_lose_device, reason=event["reason"])
@@ -303,12 +453,14 @@ class RunAttempt:
             self.write(lambda: self.process.withdraw(event["reason"]))
             self.end(leases.run_release, reason=event["reason"])
         else:
-            self.restart_job(log)
+            self.restart_job()
             return False
         return True
 
     def obey(self, instructions: Instructions) -> None:
         self.next_beat = time.monotonic() + HEARTBEAT_SECONDS
+        if self.runner_ended:
+            return  # A stop would be for the follower.
         if self.stop_deadline is None and (instructions.cancel or instructions.drain or self.process.leaving.is_set()):
             self.stop_deadline = time.monotonic() + STOP_SECONDS
             self.slot.stop()
@@ -317,17 +469,12 @@ class RunAttempt:
         self.write(lambda: service(claim=self.claim, **facts))
 
     def write(self, service: Callable[[], Answer]) -> Answer:
-        """Outlasts a database that is away: writes may be repeated safely, and the token tells if it took too long."""
-        deadline = time.monotonic() + LEAVING_PATIENCE_SECONDS
-        while True:
-            try:
-                return service()
-            except (OperationalError, InterfaceError) as error:
-                connection.close()
-                if self.process.leaving.is_set() and time.monotonic() > deadline:
-                    raise StaleLeaseError from error
-                logger.warning("The database does not answer, trying again: %s", error)
-                time.sleep(DATABASE_PAUSE_SECONDS)
+        return self.process.write(service)
+
+
+def write_all(services: Iterable[Callable[[], Answer]]) -> list[Answer]:
+    with transaction.atomic():
+        return [service() for service in services]
 
 
 def run_limits() -> Limits:
@@ -345,6 +492,10 @@ def has_disk_space() -> bool:
     if free < MIN_FREE_BYTES:
         logger.warning("No run is taken: only %.0f MB are left in %s.", free / 1e6, folder)
     return free >= MIN_FREE_BYTES
+
+
+def ends_attempt(events: Iterable[dict[str, Any]]) -> bool:
+    return any(event["event"] in LAST_EVENTS for event in events)
 
 
 def round_record(event: dict[str, Any]) -> RoundRecord:
@@ -384,6 +535,26 @@ def announce_shutdown(**_: Any) -> None:
 def stop_worker(**_: Any) -> None:
     for process in worker_processes:
         process.leave()
+
+
+class StudyPace:
+    """How long the latest runs of each study took here: whether those to come may be claimed ahead, and how many."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[int, deque[float]] = {}
+
+    def add(self, study: int, seconds: float) -> None:
+        latest = self.seconds.pop(study, deque(maxlen=PACE_RUNS))
+        latest.append(seconds)
+        self.seconds = dict([*self.seconds.items(), (study, latest)][-PACE_STUDIES:])
+
+    def is_short(self, study: int) -> bool:
+        return study in self.runs_ahead()
+
+    def runs_ahead(self) -> dict[int, int]:
+        """By study: as many as fit into a few seconds at the pace of the slowest; studies with long runs have none."""
+        numbers = {each: int(AHEAD_SECONDS / max(latest)) for each, latest in self.seconds.items()}
+        return {study: min(MOST_AHEAD, number) for study, number in numbers.items() if number}
 
 
 RATE_SECONDS = 10.0

@@ -78,7 +78,9 @@ def worker_rows() -> list[WorkerRow]:
     """The living first, by host and name."""
     alive = set(living_workers().values_list("pk", flat=True))
     holders = Prefetch("studies", Study.objects.select_related("owner").order_by("pk"))
-    at_work = Prefetch("runs", Run.objects.filter(state=RunState.RUNNING).prefetch_related(holders), to_attr="running")
+    # Those that were claimed ahead and have not begun come last.
+    running = Run.objects.filter(state=RunState.RUNNING).order_by("started", "pk").prefetch_related(holders)
+    at_work = Prefetch("runs", running, to_attr="running")
     workers = list(Worker.objects.order_by("host", "name").prefetch_related(at_work))
     hours = last_hour_by_worker([each.pk for each in workers])
     rows = [WorkerRow(each, each.pk in alive, next(iter(each.running), None), hours[each.pk]) for each in workers]

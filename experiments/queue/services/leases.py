@@ -13,8 +13,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Max, QuerySet
-from django.db.models.functions import Now
+from django.db.models import F, Max, QuerySet
+from django.db.models.functions import Coalesce, Greatest, Now
 
 from experiments.core.errors import StaleLeaseError
 from experiments.core.json_values import json_safe, plain_text
@@ -25,16 +25,23 @@ from workers.engine.records import RoundRecord
 from workers.spec import is_app
 
 MAX_CRASHES = 3
+ENDED_WITH = (
+    *("state", "reason", "lease_token", "lease_until", "worker", "cancel_requested", "crashes"),
+    *("rounds_total", "provenance", "findings", "artifact"),
+)
+"""What an end may change of a run; writing the rest again, with its spec, would cost more than all of these."""
 
 
 @dataclass(frozen=True)
 class Claim:
     """A run in the hands of one worker. `resume` are checkpoints of earlier attempts, newest first.
 
-    It may only be computed under the `hash`; `sources` is what it was launched with.
+    It may only be computed under the `hash`; `sources` is what it was launched with. `study` is the one whose turn it
+    was; others may hold the run too.
     """
 
     run: int
+    study: int
     token: UUID
     hash: str
     sources: Mapping[str, Any]
@@ -52,8 +59,10 @@ class Instructions:
     drain: bool
 
 
+# A run that was claimed ahead has begun with the first sign of it.
 EXTEND_LEASE = """
 UPDATE experiments_run AS run SET
+    started = COALESCE(run.started, clock_timestamp() - %(running_for)s * interval '1 second'),
     rounds_done = GREATEST(run.rounds_done, %(round)s),
     rounds_total = GREATEST(run.rounds_total, %(round)s),
     lease_until = clock_timestamp() + %(lease)s * interval '1 second'
@@ -64,6 +73,31 @@ RETURNING
     run.cell,
     ARRAY(SELECT study_id FROM experiments_membership WHERE run_id = run.id ORDER BY 1),
     extract(epoch FROM clock_timestamp())::float8
+"""
+
+# A row that someone else is changing is left for the next time: who waits for it with others in hand could deadlock.
+EXTEND_LEASES = """
+WITH free AS (
+    SELECT run.id FROM experiments_run AS run
+    JOIN unnest(%(runs)s::bigint[], %(tokens)s::uuid[]) AS held(run, token)
+        ON run.id = held.run AND run.lease_token = held.token
+    FOR NO KEY UPDATE OF run SKIP LOCKED
+), extended AS (
+    UPDATE experiments_run SET lease_until = clock_timestamp() + %(lease)s * interval '1 second'
+    WHERE id IN (SELECT id FROM free)
+)
+SELECT held.token, run.cancel_requested,
+    COALESCE((SELECT draining FROM experiments_worker WHERE id = run.worker_id), false)
+FROM experiments_run AS run
+JOIN unnest(%(runs)s::bigint[], %(tokens)s::uuid[]) AS held(run, token)
+    ON run.id = held.run AND run.lease_token = held.token
+"""
+
+START = """
+UPDATE experiments_run SET
+    engine = COALESCE(NULLIF(engine, ''), %(engine)s),
+    device_type = COALESCE(NULLIF(device_type, ''), %(device_type)s)
+WHERE id = %(run)s AND lease_token = %(token)s
 """
 
 INSERT_ROUNDS = """
@@ -81,16 +115,27 @@ ON CONFLICT (run_id, name, round) DO UPDATE SET value = excluded.value
 """
 
 
-def run_heartbeat(*, claim: Claim) -> Instructions:
-    instructions, *_ = extend_lease(claim, rounds=0)
+def run_heartbeat(*, claim: Claim, running_for: float = 0.0) -> Instructions:
+    instructions, *_ = extend_lease(claim, rounds=0, running_for=running_for)
     return instructions
 
 
-def rounds_record(*, claim: Claim, records: Sequence[RoundRecord]) -> Instructions:
-    """Rounds that are ready together, in one transaction. A round told twice is kept once, as told last."""
+def leases_extend(*, claims: Sequence[Claim]) -> dict[UUID, Instructions]:
+    """Of runs that wait in the hands of their worker, by token; one that is missing is no longer the worker's."""
+    scope: dict[str, Any] = {"runs": [each.run for each in claims], "tokens": [each.token for each in claims]}
+    with connection.cursor() as cursor:
+        cursor.execute(EXTEND_LEASES, {**scope, "lease": settings.LEASE})
+        return {token: Instructions(cancel, drain) for token, cancel, drain in cursor.fetchall()}
+
+
+def rounds_record(*, claim: Claim, records: Sequence[RoundRecord], running_for: float = 0.0) -> Instructions:
+    """Rounds that are ready together, in one transaction. A round told twice is kept once, as told last.
+
+    `running_for`: the seconds since the run began, which is written with the first sign of one that was claimed ahead.
+    """
     latest = {record.round: record for record in records}
     with transaction.atomic():
-        instructions, cell, studies, at = extend_lease(claim, rounds=max(latest))
+        instructions, cell, studies, at = extend_lease(claim, rounds=max(latest), running_for=running_for)
         insert_rounds(claim.run, list(latest.values()))
         notify_rounds(
             run=claim.run,
@@ -102,9 +147,10 @@ def rounds_record(*, claim: Claim, records: Sequence[RoundRecord]) -> Instructio
     return instructions
 
 
-def extend_lease(claim: Claim, *, rounds: int) -> tuple[Instructions, str, list[int], float]:
+def extend_lease(claim: Claim, *, rounds: int, running_for: float) -> tuple[Instructions, str, list[int], float]:
+    scope = {"round": rounds, "running_for": running_for, "lease": settings.LEASE}
     with connection.cursor() as cursor:
-        cursor.execute(EXTEND_LEASE, {"round": rounds, "lease": settings.LEASE, "run": claim.run, "token": claim.token})
+        cursor.execute(EXTEND_LEASE, {**scope, "run": claim.run, "token": claim.token})
         row = cursor.fetchone()
     if row is None:
         raise StaleLeaseError
@@ -130,11 +176,11 @@ def insert_rounds(run: int, records: Sequence[RoundRecord]) -> None:
 
 def start_record(*, claim: Claim, engine: str, device_type: str) -> None:
     """The path that the first attempt chose and the type of its device, kept for every later one."""
-    with transaction.atomic():
-        run = lock_run(claim)
-        if not (run.engine and run.device_type):
-            run.engine, run.device_type = run.engine or engine, run.device_type or device_type
-            run.save(update_fields=["engine", "device_type"])
+    choice = {"engine": engine, "device_type": device_type}
+    with connection.cursor() as cursor:
+        cursor.execute(START, {**choice, "run": claim.run, "token": claim.token})
+        if not cursor.rowcount:
+            raise StaleLeaseError
 
 
 def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
@@ -177,11 +223,7 @@ def run_fail(*, claim: Claim, reason: str) -> None:
 def run_release(*, claim: Claim, reason: str = "Its worker was asked to leave.") -> None:
     """The run was stopped on request: cancelled if that is still wanted, otherwise back to the queue."""
     with transaction.atomic():
-        run = lock_run(claim)
-        if run.cancel_requested:
-            end_attempt(run, RunState.CANCELLED, Outcome.CANCELLED)
-        else:
-            end_attempt(run, RunState.QUEUED, Outcome.RELEASED, reason)
+        give_back(lock_run(claim), reason)
 
 
 def run_crash(*, claim: Claim, reason: str) -> None:
@@ -197,10 +239,16 @@ def run_lose_device(*, claim: Claim, reason: str) -> None:
 
 
 def lose_runs(runs: QuerySet[Run], reason: str) -> int:
-    """Takes runs away from workers that no longer answer. Within a transaction."""
+    """Takes runs away from workers that no longer answer. Within a transaction.
+
+    One that had not begun is no reason to doubt it. That is so once only: only runs never tried are claimed ahead.
+    """
     lost = list(runs.select_for_update(skip_locked=True, of=("self",)))
     for run in lost:
-        try_again(run, Outcome.LOST, reason)
+        if run.started is None:
+            give_back(run, reason)
+        else:
+            try_again(run, Outcome.LOST, reason)
     return len(lost)
 
 
@@ -209,6 +257,13 @@ def lock_run(claim: Claim) -> Run:
     if run is None:
         raise StaleLeaseError
     return run
+
+
+def give_back(run: Run, reason: str) -> None:
+    if run.cancel_requested:
+        end_attempt(run, RunState.CANCELLED, Outcome.CANCELLED)
+    else:
+        end_attempt(run, RunState.QUEUED, Outcome.RELEASED, reason)
 
 
 def try_again(run: Run, outcome: Outcome, reason: str) -> None:
@@ -223,13 +278,17 @@ def try_again(run: Run, outcome: Outcome, reason: str) -> None:
 
 
 def end_attempt(run: Run, state: RunState, outcome: Outcome, reason: str = "") -> None:
-    """Ends the attempt and gives up the lease."""
+    """Ends the attempt and gives up the lease. The attempt began when its run did, not when it was claimed ahead."""
     text = plain_text(reason)
-    Attempt.objects.filter(run=run, ended=None).update(ended=Now(), outcome=outcome, reason=text)
+    began = F("started") if run.started is None else Greatest(F("started"), run.started)
+    Attempt.objects.filter(run=run, ended=None).update(started=began, ended=Now(), outcome=outcome, reason=text)
     run.state, run.reason = state, text if state == RunState.FAILED else ""
     run.lease_token = run.lease_until = run.worker = None
     run.cancel_requested = False
-    run.save()
-    if state != RunState.QUEUED:
-        Run.objects.filter(pk=run.pk).update(finished=Now())
+    changes: dict[str, Any] = {} if state == RunState.QUEUED else {"finished": Now()}
+    if state in (RunState.DONE, RunState.FAILED):
+        changes["started"] = Coalesce(F("started"), Now())
+    for name, value in changes.items():
+        setattr(run, name, value)
+    run.save(update_fields=[*ENDED_WITH, *changes])
     notify_states([run.pk])

@@ -27,6 +27,7 @@ class ModelRun:
     leaving: bool = False
     crashes: int = 0
     reason: str = ""
+    begun: bool = False
     rounds: set[int] = field(default_factory=set)
     attempts: list[ModelAttempt] = field(default_factory=list)
 
@@ -37,6 +38,16 @@ class ModelRun:
     def end(self, state: str, outcome: str, reason: str = "") -> None:
         self.attempts[-1].outcome = outcome
         self.state, self.leaving, self.reason = state, False, reason
+
+    def release(self) -> None:
+        self.end(*(("cancelled", "cancelled") if self.leaving else ("queued", "released")))
+
+    def lose(self, reason: str) -> None:
+        """With its worker. What had only been claimed ahead is not counted."""
+        if self.begun:
+            self.try_again("lost", reason)
+        else:
+            self.release()
 
     def try_again(self, outcome: str, reason: str) -> None:
         if self.leaving:
@@ -111,6 +122,9 @@ class ModelLab:
     def claimable(self) -> set[int]:
         ready = {pk for pk, study in self.studies.items() if not study.paused and not study.cancelled}
         return {pk for pk, run in self.runs.items() if run.state == "queued" and ready & set(self.holders(pk))}
+
+    def untried(self) -> set[int]:
+        return {pk for pk in self.claimable() if not self.runs[pk].attempts}
 
     def launch(self, pk: int, owner: str, kinds: Sequence[int], reuse: bool, got: Sequence[int]) -> None:
         for kind, run in zip(kinds, got, strict=True):

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 from experiments.core.errors import ConflictError, GoneError, NotAllowedError, StaleLeaseError
 from experiments.models import AuditEntry, Run, Study, User
 from experiments.queue.services import bulk, leases
-from experiments.queue.services.claim import run_claim, runs_reap
+from experiments.queue.services.claim import claim_runs, run_claim, runs_reap
 from experiments.queue.services.retry import run_retry
 from experiments.queue.services.runs import run_cancel
 from experiments.queue.services.workers import worker_enlist
@@ -234,10 +234,24 @@ class LabMachine(RuleBasedStateMachine):
                 (each.checkpoint, number) for number, each in enumerate(run.attempts) if each.checkpoint is not None
             ]
             assert claim.resume == tuple(f"attempt-{number}" for _, number in sorted(known, reverse=True))
-            run.state = "running"
-            run.attempts.append(ModelAttempt(claim.token, name))
-            assert claim.attempt == len(run.attempts)
-            self.claims.append(claim)
+            self.take(claim, name, begun=True)
+
+    @lab_action(always, name=some.sampled_from(WORKERS))
+    def claim_ahead(self, name: str) -> None:
+        ready = self.model.untried()
+        claims = claim_runs(self.workers[name], lambda study: 2, ahead=True)
+        assert bool(claims) == bool(ready)
+        for claim in claims:
+            assert claim.run in ready
+            assert claim.resume == ()
+            self.take(claim, name, begun=False)
+
+    def take(self, claim: leases.Claim, name: str, *, begun: bool) -> None:
+        run = self.model.runs[claim.run]
+        run.state, run.begun = "running", begun
+        run.attempts.append(ModelAttempt(claim.token, name))
+        assert claim.attempt == len(run.attempts)
+        self.claims.append(claim)
 
     @lab_action(lambda self: self.claims, place=places, rounds=some.lists(some.integers(0, 3), min_size=1, max_size=3))
     def commit(self, place: int, rounds: list[int]) -> None:
@@ -248,6 +262,7 @@ class LabMachine(RuleBasedStateMachine):
         with raises_if(None if run else StaleLeaseError):
             leases.checkpoint_record(claim=claim, path=f"attempt-{claim.attempt - 1}", round_number=rounds[-1])
         if run:
+            run.begun = True
             run.rounds |= set(rounds)
             run.save(rounds[-1])
             assert instructions == leases.Instructions(cancel=run.leaving, drain=False)
@@ -273,7 +288,7 @@ class LabMachine(RuleBasedStateMachine):
         elif how == "crash":
             run.try_again("crashed", reason)
         else:
-            run.end(*(("cancelled", "cancelled") if run.leaving else ("queued", "released")))
+            run.release()
 
     @lab_action(lambda self: self.claims, place=places)
     def lose_lease(self, place: int) -> None:
@@ -281,14 +296,14 @@ class LabMachine(RuleBasedStateMachine):
         Run.objects.filter(lease_token=claim.token).update(lease_until=Now() - timedelta(seconds=1))
         assert runs_reap() == (run is not None)
         if run:
-            run.try_again("lost", SILENT)
+            run.lose(SILENT)
 
     @lab_action(always, name=some.sampled_from(WORKERS))
     def restart_worker(self, name: str) -> None:
         self.workers[name] = self.enlist(name)
         for run in self.model.runs.values():
             if run.state == "running" and run.attempts[-1].worker == name:
-                run.try_again("lost", RESTARTED.format(name))
+                run.lose(RESTARTED.format(name))
 
     @rule(data=some.data())
     def act(self, data: some.DataObject) -> None:

@@ -5,9 +5,11 @@ import json
 import logging
 import math
 import resource
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -15,14 +17,17 @@ import pytest
 from workers.engine.checkpoint import (
     CheckpointPolicy,
     CheckpointState,
+    CheckpointWriter,
+    HistoryFile,
     checkpoints_in,
+    load_checkpoint,
     load_newest_checkpoint,
     policy_of,
     save_checkpoint,
 )
 from workers.errors import CheckpointError
 
-ARRAYS, STATE = "arrays.safetensors", "state.json"
+ARRAYS, HISTORY, STATE = "arrays.safetensors", "history.jsonl", "state.json"
 
 
 def state(round_: int, **changes: object) -> CheckpointState:
@@ -223,7 +228,7 @@ def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path, caplog: pytes
     text = json.dumps(json.loads(json.loads(path.read_text())["state"]) | {"format": 99})
     path.write_text(json.dumps({"state": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
     assert load_from(tmp_path) is None
-    assert "format 99, but this version reads format 1" in caplog.text
+    assert "format 99, but this version reads the formats 1 and 2" in caplog.text
 
 
 def test_strict_refuses_when_none_of_several_can_be_used(tmp_path: Path) -> None:
@@ -304,3 +309,117 @@ def test_every_is_one_or_more(tmp_path: Path) -> None:
 def test_facts_that_are_not_json_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="set is not"):
         save_checkpoint(CheckpointPolicy(tmp_path), state(1, facts={"names": {"a"}}))
+
+
+ROUNDS = [[0, {"loss": 2.0}, []], [1, {"loss": 1 / 3}, [4, 2]], [2, {"loss": math.inf}, [0]]]
+
+
+def save_two(folder: Path) -> tuple[Path, Path]:
+    """After round 1 and after round 2, by one attempt."""
+    policy, history = CheckpointPolicy(folder), HistoryFile()
+    first = save_checkpoint(policy, state(1, history=ROUNDS[:2]), history)
+    return first, save_checkpoint(policy, state(2, history=ROUNDS), history)
+
+
+def history_in(path: Path) -> list[object]:
+    loaded = load_newest_checkpoint(CheckpointPolicy(path.parent, resume=[path]), "run-a")
+    assert loaded is not None
+    return list(loaded.history)
+
+
+def test_rounds_are_appended_to_one_file_and_each_checkpoint_has_its_own_of_them(tmp_path: Path) -> None:
+    first, second = save_two(tmp_path)
+    assert (first / HISTORY).stat().st_ino == (second / HISTORY).stat().st_ino
+    assert (second / HISTORY).read_text() == (
+        '[0, {"loss": 2.0}, []]\n[1, {"loss": 0.3333333333333333}, [4, 2]]\n[2, {"loss": Infinity}, [0]]\n'
+    )
+    assert (history_in(first), history_in(second)) == (ROUNDS[:2], ROUNDS)
+
+
+def test_a_torn_tail_of_the_history_is_never_believed(tmp_path: Path) -> None:
+    first, second = save_two(tmp_path)
+    with (second / HISTORY).open("a") as file:
+        file.write('[3, {"loss": 0.1}, [1]]\n[4, {"lo')
+    assert (history_in(first), history_in(second)) == (ROUNDS[:2], ROUNDS)
+
+
+def test_a_checkpoint_that_came_to_nothing_leaves_no_rounds_to_the_next(tmp_path: Path) -> None:
+    policy, history = CheckpointPolicy(tmp_path), HistoryFile()
+    first = save_checkpoint(policy, state(1, history=ROUNDS[:2]), history)
+    with (first / HISTORY).open("a") as file:
+        file.write('[2, {"loss": 7.0}, [0]]\n')
+    second = save_checkpoint(policy, state(2, history=ROUNDS), history)
+    assert history_in(second) == ROUNDS
+
+
+def test_a_damaged_round_costs_only_the_checkpoints_that_have_it(tmp_path: Path) -> None:
+    _, second = save_two(tmp_path)
+    text = (second / HISTORY).read_text()
+    (second / HISTORY).write_text(text.replace("Infinity", "-1.00000"))
+    with pytest.raises(CheckpointError, match="history of the checkpoint round-00000002 is truncated or damaged"):
+        load_checkpoint(second, "run-a")
+    loaded = load_from(tmp_path)
+    assert loaded is not None
+    assert (loaded.round, loaded.history) == (1, ROUNDS[:2])
+
+
+def test_where_the_history_before_is_gone_it_is_written_anew(tmp_path: Path) -> None:
+    policy, history = CheckpointPolicy(tmp_path), HistoryFile()
+    shutil.rmtree(save_checkpoint(policy, state(1, history=ROUNDS[:2]), history))
+    assert history_in(save_checkpoint(policy, state(2, history=ROUNDS), history)) == ROUNDS
+
+
+def test_another_attempt_writes_a_history_of_its_own(tmp_path: Path) -> None:
+    _, second = save_two(tmp_path)
+    policy = CheckpointPolicy(tmp_path, token="next")
+    other = save_checkpoint(policy, state(3, history=[*ROUNDS, [3, {"loss": 0.5}, []]]), HistoryFile())
+    assert (other / HISTORY).stat().st_ino != (second / HISTORY).stat().st_ino
+    assert history_in(second) == ROUNDS
+    assert len(history_in(other)) == 4
+
+
+def test_a_checkpoint_of_the_format_before_is_read(tmp_path: Path) -> None:
+    path = save_checkpoint(CheckpointPolicy(tmp_path), state(2))
+    facts = json.loads(json.loads((path / STATE).read_text())["state"])
+    del facts["history"]
+    text = json.dumps(facts | {"format": 1, "facts": {"best": 0.5, "history": ROUNDS}})
+    (path / STATE).write_text(json.dumps({"state": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
+    (path / HISTORY).unlink()
+    loaded = load_from(tmp_path)
+    assert loaded is not None
+    assert (loaded.facts, loaded.history) == ({"best": 0.5}, ROUNDS)
+
+
+def test_a_checkpoint_is_written_while_the_run_goes_on_and_the_next_waits_for_it(tmp_path: Path) -> None:
+    saved: list[int] = []
+    disk = Event()
+
+    def on_saved(number: int, path: Path) -> None:
+        disk.wait(20)
+        saved.append(number)
+
+    writer = CheckpointWriter(CheckpointPolicy(tmp_path, on_saved=on_saved))
+    writer.save(state(1, history=ROUNDS[:2]))
+    assert saved == []
+    disk.set()
+    writer.save(state(2, history=ROUNDS))
+    assert saved[:1] == [1]
+    writer.wait()
+    assert (saved, writer.saved_round) == ([1, 2], 2)
+    writer.close()
+
+
+def test_what_could_not_be_written_beside_the_run_is_raised_or_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    strict = CheckpointWriter(CheckpointPolicy(tmp_path / "file"))
+    strict.save(state(1))
+    with pytest.raises(CheckpointError, match="The checkpoint of round 1 could not be written"):
+        strict.wait()
+    strict.close()
+    lost: list[int] = []
+    policy = CheckpointPolicy(tmp_path / "file", on_unsaved=lambda number, error: lost.append(number))
+    tolerant = CheckpointWriter(policy)
+    tolerant.save(state(1))
+    tolerant.wait()
+    assert (lost, tolerant.saved_round) == ([1], -1)
+    tolerant.close()

@@ -108,7 +108,9 @@ def test_a_worker_whose_device_cannot_be_used_gives_the_run_back_and_takes_no_ot
 ) -> None:
     runs, missing = launch(owner, seeds=2), f"cuda:{torch.cuda.device_count()}"
 
-    assert make_process(device=missing).work() == 1
+    process = make_process(device=missing)
+    assert process.work() == 1
+    process.send_heartbeat()
 
     worker = Worker.objects.get()
     reason = f"The device {missing} of this worker cannot be used: "

@@ -13,7 +13,7 @@ import torch
 from django.test import Client
 from safetensors.numpy import load_file
 
-from experiments.models import Metric, Outcome, Role, Round, Run, RunState, User
+from experiments.models import Attempt, Metric, Outcome, Role, Round, Run, RunState, User
 from experiments.studies.services.changes import study_cancel, study_pause, study_resume
 from experiments.studies.services.launch import study_launch
 from tests.live import LivePlatform, eventually
@@ -105,6 +105,13 @@ def test_a_killed_runner_is_retried_and_every_round_is_there_once(live_platform:
     assert first.checkpoint_round >= 10
 
 
+def test_a_runner_that_dies_between_two_runs_is_replaced(live_platform: LivePlatform) -> None:
+    worker = psutil.Process(live_platform.processes["worker-1"].pid)
+    runner = runner_of(live_platform)
+    os.kill(runner, signal.SIGKILL)
+    eventually(lambda: [each.pid for each in worker.children()] not in ([], [runner]), seconds=30)
+
+
 def test_a_running_run_is_cancelled_within_seconds(live_platform: LivePlatform, owner: User) -> None:
     long, waiting = block(rounds=100_000), block(rounds=99_999)
     study = study_launch(owner=owner, name="Cancelled", blocks=[long, waiting])
@@ -153,6 +160,26 @@ def test_a_worker_that_is_asked_to_leave_hands_its_run_to_the_next(live_platform
     run.refresh_from_db()
     assert stored(run.pk) == expected(undisturbed(run))
     assert Round.objects.filter(run=run).count() == 101
+
+
+def test_a_worker_killed_with_short_runs_in_hand_loses_none_and_only_the_one_at_work_may_count(
+    live_platform: LivePlatform, owner: User
+) -> None:
+    study = study_launch(owner=owner, name="Many", blocks=[block(rounds=2, seed=list(range(40)))])
+    held = study.runs.filter(state=RunState.RUNNING, started=None)
+    eventually(lambda: held.count() >= 5)
+    live_platform.processes["worker-1"].kill()
+    live_platform.stop("worker-1")
+    assert held.exists()
+    live_platform.start_worker()
+    eventually(lambda: study.runs.filter(state=RunState.DONE).count() == 40)
+    assert sorted(study.runs.values_list("crashes", flat=True))[:39] == [0] * 39
+    attempts = Attempt.objects.filter(run__in=study.runs.all())
+    assert attempts.filter(outcome=Outcome.DONE).count() == 40
+    assert attempts.filter(outcome=Outcome.LOST).count() <= 1
+    assert Round.objects.filter(run__in=study.runs.all()).count() == 120
+    twice = study.runs.filter(attempts__number=2).order_by("-pk").first() or study.runs.latest("pk")
+    assert stored(twice.pk) == expected(undisturbed(twice))
 
 
 PAGES = ("/", "/studies/new", "/queue", "/compare", "/data-sets", "/workers", "/studies/{study}", "/runs/{run}")
