@@ -8,9 +8,12 @@ run from before is then taken for one from after, reused or continued.
    threads had decided; every operation has one thread, evaluation and aggregation too; whatever a model draws from
    torch's default generator is keyed. `fraction` under hybrid `unify` is of the clients that still have data;
    `stop.patience` watches the validation loss where there is a validation part.
+3  Steps are computed otherwise and end with other last bits: those of chains of linear layers and of plain CNNs many in
+   one call, Adam's and AdamW's by torch's fused kernel, SCAFFOLD's and FedProx' terms with them; `auto` is `cohort` for
+   plain CNNs. Test losses of narrow models and of CNNs are summed in another order.
 """
 
-ENGINE_VERSION = 2
+ENGINE_VERSION = 3
 
 APP_ENGINE_VERSION = 1
 """The same for runs of Flower apps: raise it when an app that stays as it is gives another curve."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workers.catalog.component import (
     Arrays,
+    ClientSource,
     Dataset,
     DatasetFacts,
     DatasetParameters,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from workers.engine.server.method import Forward, Method, MethodContext, Outputs, Survey
     from workers.engine.server.server_side import ServerSide
     from workers.engine.training.optimizer import StackedAdam, StackedOptimizer, StackedSgd
-    from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork
+    from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Terms
     from workers.spec import RunSpec
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "TRAIN_LOSS",
     "Arrays",
     "Averaging",
+    "ClientSource",
     "ClientStore",
     "Contribution",
     "Dataset",
@@ -92,6 +94,7 @@ __all__ = [
     "Strategy",
     "Survey",
     "Tensors",
+    "Terms",
     "TributaryError",
     "array_record",
     "elements",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from threading import local
 
 import numpy as np
@@ -15,19 +16,28 @@ import torch
 from torch.func import functional_call
 from torch.nn import functional as F  # noqa: N812
 
+from workers.engine.clients import ClientMapping
 from workers.engine.execution.threads import stream_count
 from workers.engine.federation import Federation
 from workers.engine.messages.arrays import Tensors
 from workers.engine.messages.message_keys import SAMPLES
+from workers.engine.prepared import DEVICE_COPIES
 from workers.engine.server.method import Forward, Outputs
-from workers.engine.training.network import Network
+from workers.engine.training.chain import score_chain
+from workers.engine.training.network import Network, is_convolutional, with_faster_layout
 from workers.engine.training.trainer import Samples
 from workers.spec import RunSpec
 from workers.streams import stream
 
+BatchScores = tuple[torch.Tensor, torch.Tensor, Mapping[str, torch.Tensor]]
+"""Losses, predicted classes and what else was noted."""
 OutputFunction = Callable[[Forward, Tensors, torch.Tensor, torch.Tensor], Outputs]
-BATCH_VALUES = 2**20
-"""Most input values in one evaluated batch, which is of one model: what is held at once does not grow with clients."""
+BATCH_VALUES, PICTURE_VALUES, CHAIN_VALUES = 2**20, 2**17, 2**22
+"""Most input values in one evaluated batch, which is of one model: what is held at once does not grow with clients.
+
+On a CPU fewer for a CNN, because what it makes of pictures shall stay in the cache: half the time of 2^20. More for a
+chain of linear layers, whose calls are short.
+"""
 FAIRNESS_METRICS = ("client_accuracy_mean", "client_accuracy_std", "client_accuracy_worst10")
 
 
@@ -61,17 +71,25 @@ class Evaluator:
         self.network, self.key = network, torch.tensor([int(stream(spec.seed, "dropout").integers(2**63))])
         self.outputs = outputs or plain_outputs
         self.names = spec.dataset_facts.class_names or tuple(map(str, range(spec.dataset_facts.classes)))
-        self.everyone = [client.index for client in federation.clients]
-        self.held_out = {client.index: client.held_out for client in federation.clients if len(client.held_out)}
-        self.validation = {client.index: client.validation for client in federation.clients if len(client.validation)}
+        clients = self.clients = federation.clients
+        self.held_out = ClientMapping(clients, lambda row: clients[row].held_out, clients.held_out_sizes > 0)
+        self.validation = ClientMapping(clients, lambda row: clients[row].validation, clients.validation_sizes > 0)
         self.test = Samples(
-            torch.from_numpy(federation.test_x).to(samples.x), torch.from_numpy(federation.test_y).to(samples.y.device)
+            DEVICE_COPIES.get(federation.test_x, samples.x.device, samples.x.dtype),
+            DEVICE_COPIES.get(federation.test_y, samples.y.device, torch.int64),
         )
 
-    def evaluate(self, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
-        """One model for everybody."""
+    def evaluate(
+        self, model: Tensors, cohort: Sequence[int], held_out_model: Callable[[int], Tensors] | None = None
+    ) -> EvaluationResult:
+        """One model for everybody; on its held-out part each client has its `held_out_model`, where given."""
         return self.evaluate_where_asked(
-            lambda: self.result_of(self.scores(model, self.test)), lambda: self.evaluate_held_out(model, cohort)
+            lambda: self.result_of(self.scores(model, self.test)),
+            lambda: (
+                self.evaluate_personal_held_out(held_out_model, cohort)
+                if held_out_model
+                else self.evaluate_held_out(model, cohort)
+            ),
         )
 
     def evaluate_personal(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> EvaluationResult:
@@ -92,7 +110,8 @@ class Evaluator:
         server, clients = on_server(), on_clients()
         metrics = {name: value for name, value in server.metrics.items() if name not in FAIRNESS_METRICS}
         fairness = {name: value for name, value in clients.metrics.items() if name in FAIRNESS_METRICS}
-        return replace(server, metrics={**metrics, **fairness}, clients=clients.clients)
+        noted_means = clients.noted_means or server.noted_means
+        return replace(server, metrics={**metrics, **fairness}, clients=clients.clients, noted_means=noted_means)
 
     def evaluate_held_out(self, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
         candidates = cohort if self.spec.evaluation.clients == "cohort" else list(self.held_out)
@@ -102,11 +121,16 @@ class Evaluator:
         """One pass over all held-out parts; weighting by size is the same as pooling."""
         if not clients:
             return EvaluationResult({}, {})
-        index = np.concatenate([self.held_out[client] for client in clients])
-        owners = np.repeat(clients, [len(self.held_out[client]) for client in clients])
-        scores = self.scores(model, self.samples, index)
-        each = {client: accuracy_and_loss(scores.subset(owners == client)) for client in clients}
-        return self.result_of(scores, each)
+        parts = self.held_out_parts(clients)
+        scores = self.scores(model, self.samples, np.concatenate(parts))
+        bounds = pairwise(np.cumsum([0, *map(len, parts)]).tolist())
+        own_scores = (scores.subset(slice(start, end)) for start, end in bounds)
+        return self.result_of(scores, dict(zip(clients, map(accuracy_and_loss, own_scores), strict=True)))
+
+    def held_out_parts(self, clients: Sequence[int]) -> list[np.ndarray]:
+        """As indices into the samples, which are made now where they were not there yet."""
+        rows = [self.clients[self.clients.row(client)] for client in clients]
+        return [client.held_out for client in self.samples.hold(rows)]
 
     def result_of(self, scores: Scores, each: dict[int, dict[str, float]] | None = None) -> EvaluationResult:
         metrics = {**metrics_of(scores, self.names), **(fairness_metrics(each) if each else {})}
@@ -114,15 +138,14 @@ class Evaluator:
         return EvaluationResult(metrics, each or {}, scores.confusion(len(self.names)), noted_means)
 
     def evaluate_personal_held_out(self, model_of: Callable[[int], Tensors], cohort: Sequence[int]) -> EvaluationResult:
-        scores = {
-            client: self.scores(model_of(client), self.samples, self.held_out[client])
-            for client in self.evaluating_clients(cohort)
-            if client in self.held_out
-        }
+        clients = [client for client in self.evaluating_clients(cohort) if client in self.held_out]
+        parts = zip(clients, self.held_out_parts(clients), strict=True)
+        scores = {client: self.scores(model_of(client), self.samples, part) for client, part in parts}
         if not scores:
             return EvaluationResult({}, {})
         each = {client: accuracy_and_loss(own) for client, own in scores.items()}
-        return self.result_of(Scores.concatenate(list(scores.values())), each)
+        result = self.result_of(Scores.concatenate(list(scores.values())), each)
+        return replace(result, noted_means=mean_notes(list(scores.values())))
 
     def evaluate_personal_on_test_set(
         self, model_of: Callable[[int], Tensors], cohort: Sequence[int]
@@ -140,6 +163,11 @@ class Evaluator:
         each = {client: {name: metrics[client][name] for name in ("accuracy", "loss")} for client in clients}
         means = mean_over_clients([metrics[client] for client in clients])
         return EvaluationResult({**means, **fairness_metrics(each)}, each, confusion)
+
+    @property
+    def everyone(self) -> list[int]:
+        everyone: list[int] = self.clients.numbers.tolist()
+        return everyone
 
     def evaluating_clients(self, cohort: Sequence[int]) -> Sequence[int]:
         return cohort if self.spec.evaluation.clients == "cohort" else self.everyone
@@ -162,15 +190,11 @@ class Evaluator:
         """Of all samples, or of those at `index`, which are copied a batch at a time."""
         chosen = None if index is None else torch.from_numpy(index).to(samples.x.device)
         y = samples.y if chosen is None else samples.y[chosen]
-        size = max(1, BATCH_VALUES // max(1, samples.x[0].numel()))
+        size = max(1, self.batch_values // max(1, samples.x[0].numel()))
 
-        def score_batch(first: int) -> tuple[torch.Tensor, torch.Tensor, Mapping[str, torch.Tensor]]:
+        def score_batch(first: int) -> BatchScores:
             batch = slice(first, first + size)
-            x, labels = samples.x[batch if chosen is None else chosen[batch]], y[batch]
-            with torch.no_grad(), self.network.keyed_generator(self.key):  # some models draw in evaluation too
-                outputs = self.outputs(self.forward, model, x, labels)
-            losses = F.cross_entropy(outputs.logits, labels, reduction="none")
-            return losses, outputs.logits.argmax(1), outputs.noted
+            return self.score(model, samples.x[batch if chosen is None else chosen[batch]], y[batch])
 
         firsts = range(0, len(y), size)
         on_threads = len(firsts) > 1 and stream_count(samples.x.device) > 1
@@ -183,6 +207,22 @@ class Evaluator:
             torch.cat(losses).double().cpu().numpy(),
             {name: torch.cat([each[name] for each in notes]).cpu().numpy() for name in (notes[0] if notes else ())},
         )
+
+    @torch.no_grad()
+    def score(self, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> BatchScores:
+        if self.network.chain is not None and self.outputs is plain_outputs:
+            return *score_chain(self.network.chain, [model[name] for name in self.network.parameters], x, y), {}
+        with self.network.keyed_generator(self.key):  # some models draw in evaluation too
+            outputs = self.outputs(self.forward, model, with_faster_layout(self.network, x), y)
+        losses = F.cross_entropy(outputs.logits, y, reduction="none")
+        return losses, outputs.logits.argmax(1), outputs.noted
+
+    @property
+    def batch_values(self) -> int:
+        if self.network.chain is not None:
+            return CHAIN_VALUES
+        on_cpu = self.samples.x.device.type == "cpu"
+        return PICTURE_VALUES if on_cpu and is_convolutional(self.network.module) else BATCH_VALUES
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
@@ -227,8 +267,8 @@ class Scores:
     losses: np.ndarray
     noted_values: Mapping[str, np.ndarray] = field(default_factory=dict)
 
-    def subset(self, mask: np.ndarray) -> Scores:
-        return Scores(self.truth[mask], self.predictions[mask], self.losses[mask])
+    def subset(self, rows: slice) -> Scores:
+        return Scores(self.truth[rows], self.predictions[rows], self.losses[rows])
 
     @classmethod
     def concatenate(cls, parts: Sequence[Scores]) -> Scores:
@@ -264,6 +304,15 @@ def metrics_of(scores: Scores, names: Sequence[str]) -> dict[str, float]:
 
 def mean_over_clients(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([metrics[name] for metrics in each])) for name in each[0]}
+
+
+def mean_notes(scores: Sequence[Scores]) -> dict[str, float]:
+    """Of whatever was noted, the mean over the clients that have it of their own means."""
+    noted: dict[str, list[float]] = {}
+    for own in scores:
+        for name, values in own.noted_values.items():
+            noted.setdefault(name, []).append(float(values.mean()))
+    return {name: float(np.mean(means)) for name, means in noted.items()}
 
 
 def fairness_metrics(clients: Mapping[int, Mapping[str, float]]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from workers.engine.messages.arrays import Tensors
 from workers.engine.messages.message_keys import ARRAYS, OBSERVED
 from workers.engine.server.averaging import Averaging
 from workers.engine.server.method import MethodContext
-from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork
+from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalWork, Terms
 from workers.strategies._exchange_rounds import is_average_round
 
 
@@ -71,11 +71,9 @@ class ProximalTerm(LocalRule):
 
     def __init__(self, mu: float) -> None:
         self.mu = mu
-        self.changes_gradients = mu > 0
 
-    def gradient(self, work: LocalWork, step: LocalStep) -> None:
-        for name, grad in step.grads.items():
-            grad.add_(step.params[name] - work.anchor[name], alpha=self.mu)
+    def terms(self, work: LocalWork) -> Terms:
+        return Terms(pull=self.mu)
 
 
 class OneStep(LocalRule):

@@ -18,11 +18,11 @@ from workers.engine.messages.message_keys import TRAIN_LOSS
 from workers.engine.server.generators import BUILDING, keyed_generators
 from workers.engine.server.hosted import HostedStrategy, Mod
 from workers.engine.server.method import Method, MethodContext
-from workers.engine.training.rule import LocalRule, LocalStep, LocalWork
+from workers.engine.training.rule import LocalRule, LocalWork, Terms
 from workers.errors import TributaryError
-from workers.strategies._flower_classes import class_facts, flower_version, is_stock
+from workers.strategies._flower_classes import class_facts, flower_version
 from workers.strategies._flower_inspection import load_class
-from workers.strategies.flower import ARGUMENTS, CLASS, SAMPLED_CLIENTS, class_paths
+from workers.strategies.flower import ARGUMENTS, CLASS, SAMPLED_CLIENTS
 
 PROXIMAL_MU, CLIPPING_NORM = "proximal-mu", "clipping_norm"
 EVERYBODY = {
@@ -47,10 +47,7 @@ def host_strategy(choice: Mapping[str, Any], context: MethodContext) -> Method:
     parts = list(with_inner(strategy))
     mods = [mod for part in parts for mod in mods_for(part)]
     known = [PROXIMAL_MU, *([CLIPPING_NORM] if mods else [])]
-    rule = RequestedProximalTerm(wanted=any(may_ask_for_proximal_term(each) for each in parts))
-    if not all(map(is_stock, class_paths(choice))):
-        rule.changes_gradients = True  # a class of a lab's own may send the term's weight whenever it likes
-    return Method(HostedStrategy(strategy, context, known, mods), rule)
+    return Method(HostedStrategy(strategy, context, known, mods), RequestedProximalTerm())
 
 
 def make_strategy(choice: Mapping[str, Any], context: MethodContext) -> Strategy:
@@ -97,21 +94,11 @@ def mods_for(strategy: Strategy) -> Iterator[Mod]:
         yield adaptiveclipping_mod
 
 
-def may_ask_for_proximal_term(strategy: Strategy) -> bool:
-    return getattr(strategy, "proximal_mu", 0.0) != 0.0
-
-
 class RequestedProximalTerm(LocalRule):
     """The gradient gains mu (w - w_t), with the mu that the server sends: the term of FedProx, squared as in its paper.
 
     Flower's own example for clients leaves the square out.
     """
 
-    def __init__(self, *, wanted: bool) -> None:
-        self.changes_gradients = wanted
-
-    def gradient(self, work: LocalWork, step: LocalStep) -> None:
-        mu = float(work.config.get(PROXIMAL_MU, 0.0))
-        if mu:
-            for name, grad in step.grads.items():
-                grad.add_(step.params[name] - work.anchor[name], alpha=mu)
+    def terms(self, work: LocalWork) -> Terms:
+        return Terms(pull=float(work.config.get(PROXIMAL_MU, 0.0)))

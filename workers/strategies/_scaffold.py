@@ -9,15 +9,13 @@ from workers.engine.messages.arrays import Tensors, record_of, weighted_mean
 from workers.engine.messages.message_keys import SAMPLES
 from workers.engine.server.averaging import Averaging, array_record, metric
 from workers.engine.server.method import MethodContext
-from workers.engine.training.rule import Contribution, LocalRule, LocalStep, LocalWork
+from workers.engine.training.rule import Contribution, LocalRule, LocalWork, Terms
 
 CONTROL = "control"
 
 
 class GradientCorrection(LocalRule):
     """Gradient - c_i + c; afterwards a new c_i, whose change is sent along with the model."""
-
-    changes_gradients = True
 
     def __init__(self, option: int) -> None:
         self.option = option
@@ -31,10 +29,8 @@ class GradientCorrection(LocalRule):
         work.rule["own"] = own
         work.rule["correction"] = {name: server[name] - value for name, value in own.items()}
 
-    def gradient(self, work: LocalWork, step: LocalStep) -> None:
-        correction = work.rule["correction"]
-        for name, gradient in step.grads.items():
-            gradient.add_(correction[name][step.rows])
+    def terms(self, work: LocalWork) -> Terms:
+        return Terms(gradient=work.rule["correction"])
 
     def finish(self, work: LocalWork) -> Contribution:
         new = work.full_gradient() if self.option == 1 else self.average_gradient(work)
@@ -63,13 +59,8 @@ class GradientCorrection(LocalRule):
 class StepCorrection(GradientCorrection):
     """The optimizer never sees the correction: w_i moves by lr (c_i - c) after each of its steps."""
 
-    changes_gradients = False
-    changes_steps = True
-
-    def stepped(self, work: LocalWork, step: LocalStep) -> None:
-        correction = work.rule["correction"]
-        for name, own in step.params.items():
-            own.sub_(correction[name][step.rows], alpha=work.optimizer.lr)
+    def terms(self, work: LocalWork) -> Terms:
+        return Terms(step={name: work.optimizer.lr * each for name, each in work.rule["correction"].items()})
 
     def gradients_worth(self, work: LocalWork) -> torch.Tensor:
         return work.steps.double()

@@ -23,6 +23,7 @@ from workers.engine.training.trainer import Assignment, Outcome
 from workers.spec import parse_run
 
 ADAMW = {"name": "adamw", "lr": 0.01}
+LARGE_BATCHES = {"epochs": 1, "batch_size": 32, "optimizer": ADAMW}
 CPU = torch.device("cpu")
 MLP: dict[str, Any] = {
     "dataset": {"name": "blobs", "shape": [64], "classes": 10, "train": 1200, "test": 100},
@@ -113,7 +114,7 @@ def test_threads_change_no_bit_of_an_evaluation() -> None:
 
 
 def test_batches_of_an_evaluation_are_spread_over_threads_and_end_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "BATCH_VALUES", 10 * 28 * 28)
+    monkeypatch.setattr(evaluation, "PICTURE_VALUES", 10 * 28 * 28)
     spec = spec_of(LENET, rounds=1)
     threads: set[str] = set()
     forward = evaluation.Evaluator.forward
@@ -151,9 +152,21 @@ def setup_of(changes: dict[str, Any], **further: Any) -> Setup:
         ({"model": {"name": "mlp-50", "norm": "batch"}, "cohort": 1}, "sequential"),
         (LENET, "cohort"),
         ({**LENET, "cohort": 1}, "sequential"),
-        ({**CNN, "local": {"epochs": 1, "batch_size": 32, "optimizer": ADAMW}}, "sequential"),
+        ({**CNN, "local": LARGE_BATCHES}, "cohort"),
+        ({**CNN, "cohort": 1}, "cohort"),
+        ({**CNN, "local": LARGE_BATCHES, "model": {"name": "cnn-32-64-512", "activation": "gelu"}}, "sequential"),
     ],
-    ids=["chain", "chain-alone", "statistics", "statistics-alone", "small-cnn", "small-cnn-alone", "large-cnn"],
+    ids=[
+        "chain",
+        "chain-alone",
+        "statistics",
+        "statistics-alone",
+        "small-cnn",
+        "small-cnn-alone",
+        "plain-cnn",
+        "plain-cnn-alone",
+        "large-cnn",
+    ],
 )
 def test_auto_follows_from_the_spec(changes: dict[str, Any], engine: str) -> None:
     with torch_threads(1):

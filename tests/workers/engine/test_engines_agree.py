@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.workers.engine.tiny import distance, tiny, untimed
 from workers.catalog import load_catalog
 from workers.engine import simulate
+from workers.engine.setup import make_setup
+from workers.spec import parse_run
 
 SMALLEST: dict[str, tuple[list[int], dict[str, Any]]] = {
     "mobilenet": ([3, 32, 32], {"width": 0.125}),
     "mobilenet-v2": ([3, 32, 32], {"width": 0.125}),
     "xception": ([3, 32, 32], {"width": 0.0625}),
     "resnet18": ([1, 16, 16], {}),
+    "athena-detector": ([1, 32, 32], {}),
     "lenet": ([1, 16, 16], {}),
     "cnn-32-64-64": ([1, 16, 16], {}),
     "cnn-32-64-100": ([1, 16, 16], {}),
@@ -100,3 +104,33 @@ def test_chunks_and_threads_change_rounding_at_most(monkeypatch: pytest.MonkeyPa
 
     assert distance(whole, chunked) < 1e-14
     assert distance(one_thread, simulate(tiny(cohort=None, engine="sequential"))) == 0
+
+
+@pytest.mark.parametrize("model", ["mlp-50", "cnn-32-64-64"])
+def test_class_weights_multiply_each_samples_loss_before_the_mean_of_its_batch(model: str) -> None:
+    """One client, one batch of 6 samples of two classes: by hand (3 * sum over class 0 + 1 * sum over class 1) / 6."""
+    changes = {
+        "model": {"name": model},
+        "dataset": {"name": "blobs", "shape": [3, 32, 32], "classes": 2, "train": 6, "test": 4},
+        "partition": {"name": "iid"},
+        "clients": 1,
+        "cohort": None,
+        "rounds": 1,
+        "local": {"batch_size": 6, "optimizer": {"name": "sgd", "lr": 0.01}, "class_weights": [3.0, 1.0]},
+    }
+    spec = parse_run(tiny(**changes))
+    setup = make_setup(spec, torch.device("cpu"))
+    module = setup.network.copy().module
+    losses = torch.nn.functional.cross_entropy(
+        module(setup.trainer.samples.x), setup.trainer.samples.y, reduction="none"
+    )
+    loss = (losses * torch.where(setup.trainer.samples.y == 0, 3.0, 1.0)).sum() / 6
+    gradients = torch.autograd.grad(loss, list(module.parameters()))
+    expected = [param.detach() - 0.01 * each for param, each in zip(module.parameters(), gradients, strict=True)]
+
+    for engine in ("cohort", "sequential"):
+        result = simulate({**tiny(**changes), "engine": engine})
+
+        assert result.history[1].metrics["train_loss"] == pytest.approx(loss.item(), abs=1e-12)
+        for own, value in zip(result.parameters.values(), expected, strict=True):
+            np.testing.assert_allclose(own, value.numpy(), rtol=0, atol=1e-12)

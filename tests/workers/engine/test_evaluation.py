@@ -11,7 +11,7 @@ import torch
 
 from tests.workers.engine.tiny import tiny, untimed
 from workers.engine import evaluation, simulate
-from workers.engine.evaluation import Evaluator, fairness_metrics
+from workers.engine.evaluation import BatchScores, Evaluator, fairness_metrics
 from workers.engine.messages.arrays import Tensors
 from workers.engine.records import Result
 from workers.engine.setup import make_setup
@@ -140,27 +140,26 @@ def test_models_of_many_clients_are_scored_one_after_another() -> None:
 def test_a_batch_is_of_one_client_and_its_size_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator, models = many_clients()
     whole, batches = evaluator.evaluate_personal(models.__getitem__, ()), []
-    forward = evaluator.forward
+    score = evaluator.score
 
-    def counted(model: Tensors, x: torch.Tensor) -> torch.Tensor:
-        logits = forward(model, x)
-        batches.append((len(x), x.numel(), logits.shape))
-        return logits
+    def counted(model: Tensors, x: torch.Tensor, y: torch.Tensor) -> BatchScores:
+        batches.append((len(x), x.numel()))
+        return score(model, x, y)
 
-    monkeypatch.setattr(evaluator, "forward", counted)
-    monkeypatch.setattr(evaluation, "BATCH_VALUES", 4 * 1_024)
+    monkeypatch.setattr(evaluator, "score", counted)
+    monkeypatch.setattr(evaluation, "CHAIN_VALUES", 4 * 1_024)
     small = evaluator.evaluate_personal(models.__getitem__, ())
 
     assert len(batches) == CLIENTS * 5
-    assert max(batches) == (1_024, 4_096, (1_024, 3))
+    assert max(batches) == (1_024, 4_096)
     assert (small.metrics, small.clients) == (whole.metrics, whole.clients)
 
 
 def test_a_model_that_clients_share_is_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal tensors in dictionaries of their own, as clients have that never trained."""
     evaluator, models = many_clients()
-    calls, forward = [], evaluator.forward
-    monkeypatch.setattr(evaluator, "forward", lambda model, x: calls.append(1) or forward(model, x))
+    calls, score = [], evaluator.score
+    monkeypatch.setattr(evaluator, "score", lambda model, x, y: calls.append(1) or score(model, x, y))
 
     result = evaluator.evaluate_personal(lambda client: dict(models[client % 2]), ())
 
@@ -171,10 +170,10 @@ def test_a_model_that_clients_share_is_scored_once(monkeypatch: pytest.MonkeyPat
 def test_held_out_parts_are_copied_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = parse_run(tiny(evaluation={"on": "clients", "held_out": 0.4}))
     setup = make_setup(spec, torch.device("cpu"))
-    sizes, forward = [], setup.evaluator.forward
+    sizes, score = [], setup.evaluator.score
     whole = setup.evaluator.evaluate(setup.initial, ())
-    monkeypatch.setattr(setup.evaluator, "forward", lambda model, x: sizes.append(len(x)) or forward(model, x))
-    monkeypatch.setattr(evaluation, "BATCH_VALUES", 4 * 8)
+    monkeypatch.setattr(setup.evaluator, "score", lambda model, x, y: sizes.append(len(x)) or score(model, x, y))
+    monkeypatch.setattr(evaluation, "CHAIN_VALUES", 4 * 8)
 
     small = setup.evaluator.evaluate(setup.initial, ())
 

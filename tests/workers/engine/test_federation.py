@@ -115,6 +115,17 @@ def test_client_i_of_n_has_noise_of_variance_sigma_i_over_n(served: Any) -> None
     assert not federation.test_x.any()
 
 
+def test_noise_as_a_deviation_grows_from_nothing_to_sigma_and_comes_after_normalising(served: Any) -> None:
+    blank = Arrays(np.zeros((400, 2, 20, 25)), np.arange(400) % 10, np.zeros((1, 2, 20, 25)), np.zeros(1))
+    served.arrays = blank
+    federation = federate(clients=5, feature_noise=0.1, feature_noise_kind="deviation")
+    means, deviations = [0.5 / -0.5, 0.25 / -2.0], [0.0, 0.025, 0.05, 0.075, 0.1]
+    for client, deviation in zip(federation.clients, deviations, strict=True):
+        x = federation.x[client.train]
+        assert x.std((0, 2, 3)) == pytest.approx([deviation] * 2, rel=0.03)
+        assert x.mean((0, 2, 3)) == pytest.approx(means, abs=0.01)
+
+
 def test_a_clients_held_out_part_is_as_noisy_as_its_training_part() -> None:
     shape = {"name": "blobs", "train": 200, "shape": [1000], "spread": 0.0}
     clean, federation = (
@@ -198,16 +209,3 @@ def test_natural_clients_keep_their_samples() -> None:
     natural = {"dataset": {"name": "uci-har", "samples": 100}, "model": {"name": "mlp-50"}, "clients": 3}
     with pytest.raises(SpecError, match="choose fewer clients instead"):
         spec(**natural, partition={"name": "natural"})
-
-
-def test_all_seeds_of_a_grid_share_samples_that_were_prepared_once_and_other_data_do_not(served: Any) -> None:
-    served.arrays = pictures(40)
-    first, second = federate(seed=0), federate(seed=1)
-    assert first.x is second.x
-    assert first.test_x is second.test_x
-    assert [len(client.train) for client in first.clients] == [4] * 10
-    noisy = federate(seed=0, feature_noise=0.1)
-    assert noisy.x is not first.x
-    assert np.array_equal(first.x, federate(seed=2).x)
-    served.arrays = pictures(40, dtype=np.float32)
-    assert federate(seed=0).x is not first.x

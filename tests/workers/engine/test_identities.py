@@ -12,8 +12,9 @@ from torch.nn.functional import cross_entropy
 
 from tests.workers.engine.tiny import distance, tiny
 from workers.engine import simulate
+from workers.engine.clients import Clients
 from workers.engine.execution.executors import make_executor
-from workers.engine.federation import ClientData, make_federation
+from workers.engine.federation import make_federation
 from workers.engine.setup import make_setup
 from workers.engine.training.network import make_network
 from workers.engine.training.schedule import Schedule
@@ -66,11 +67,11 @@ def test_one_client_is_plain_torch_training(engine: str, name: str) -> None:
     plan = Schedule(
         [federation.clients[0].train],
         client_keys(0, "batches", np.array([0]), 1),
+        torch.from_numpy(federation.y),
         epochs=2,
         batch_size=7,
         parts=[None],
         padded=True,
-        device=torch.device("cpu"),
         dtype=torch.float64,
     )
     losses = []
@@ -96,8 +97,7 @@ def test_identical_clients_of_equal_size_are_one_client(engine: str) -> None:
     local = {"epochs": 3, "batch_size": 1000, "optimizer": {"name": "sgd", "lr": 0.3}}
     spec = parse_run(tiny(model=MLP, cohort=None, partition={"name": "iid"}, local=local))
     whole = make_federation(spec)
-    train, nothing = np.arange(20), np.empty(0, dtype=np.int64)
-    alike = replace(whole, clients=tuple(ClientData(index, train, nothing, nothing) for index in range(4)))
+    alike = replace(whole, clients=Clients(np.arange(4), [np.arange(20)] * 4))
     setup = make_setup(spec, torch.device("cpu"), federation=alike)
     trained = make_executor(setup, engine).train(Assignment(1, alike.clients, setup.initial))
     alone = make_executor(setup, engine).train(Assignment(1, alike.clients[:1], setup.initial))

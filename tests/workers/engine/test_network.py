@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 from time import sleep
 from typing import Any
@@ -11,7 +13,17 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from workers.engine.training.chain import Descent, chain_descend, chain_gradients, chain_of, script_once
+from workers.engine.training.chain import (
+    ChainState,
+    Update,
+    chain_gradients,
+    chain_of,
+    first_largest,
+    score_chain,
+    script_once,
+    train_chain,
+)
+from workers.engine.training.convolutions import Convolutions, channels_last, convolutions_of, train_convolutions
 from workers.engine.training.dropout import KeyedDropout
 from workers.engine.training.network import Network, takes_channels_last
 
@@ -49,7 +61,7 @@ def test_a_copy_for_another_thread_has_the_same_names() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_written_out_descent_is_a_step_along_the_gradients(weighted: bool) -> None:
+def test_a_written_out_step_follows_the_gradients(weighted: bool) -> None:
     torch.manual_seed(2)
     stacks = [torch.randn(3, *shape).double() for shape in [(5, 6), (5,), (4, 5), (4,)]]
     samples, labels = torch.randn(9, 2, 3).double(), torch.randint(0, 4, (9,))
@@ -57,32 +69,78 @@ def test_a_written_out_descent_is_a_step_along_the_gradients(weighted: bool) -> 
     weights = torch.rand(3, 7).double() if weighted else None
     before = [each.clone() for each in stacks]
     expected, grads = chain_gradients([True, False], stacks, samples[index], labels[index], weights)
+    state = ChainState(stacks, [], [], torch.zeros(3).double())
 
-    losses = chain_descend([True, False], stacks, [], (samples, labels), index, weights, Descent(0.3))
+    train_chain([True, False], state, Update(0.3), samples, [index], [labels[index]], [weights], 0)
 
-    torch.testing.assert_close(losses, expected, rtol=0, atol=1e-14)
+    torch.testing.assert_close(state.losses, expected, rtol=0, atol=1e-14)
     for old, new, gradient in zip(before, stacks, grads, strict=True):
         torch.testing.assert_close(new, old - 0.3 * gradient, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-@pytest.mark.parametrize("decay", [0.0, 0.01])
-def test_a_written_out_descent_equals_torchs_sgd(momentum: float, decay: float) -> None:
+OPTIMIZERS: dict[str, tuple[Update, Callable[..., torch.optim.Optimizer]]] = {
+    "sgd": (Update(0.3), partial(torch.optim.SGD, lr=0.3)),
+    "sgd with decay": (Update(0.3, weight_decay=0.01), partial(torch.optim.SGD, lr=0.3, weight_decay=0.01)),
+    "momentum": (
+        Update(0.3, momentum=0.9, weight_decay=0.01),
+        partial(torch.optim.SGD, lr=0.3, momentum=0.9, weight_decay=0.01),
+    ),
+    "nesterov": (
+        Update(0.3, momentum=0.9, nesterov=True, weight_decay=0.01),
+        partial(torch.optim.SGD, lr=0.3, momentum=0.9, nesterov=True, weight_decay=0.01),
+    ),
+    "adam": (
+        Update(0.03, weight_decay=0.01, adam=True, beta1=0.9, beta2=0.99, eps=1e-8),
+        partial(torch.optim.Adam, lr=0.03, betas=(0.9, 0.99), weight_decay=0.01),
+    ),
+    "adamw": (
+        Update(0.03, weight_decay=0.1, adam=True, decoupled=True, beta1=0.9, beta2=0.99, eps=1e-8),
+        partial(torch.optim.AdamW, lr=0.03, betas=(0.9, 0.99), weight_decay=0.1),
+    ),
+}
+
+
+@pytest.mark.parametrize("terms", [False, True])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_written_out_steps_equal_torchs_optimizer_for_clients_that_end_at_different_steps(
+    name: str, terms: bool
+) -> None:
+    """Two clients in one stack, the second stops after two of four steps; with a pull to the anchor, a correction of
+
+    the gradient and one of the step, each done by hand around torch's own optimizer.
+    """
+    update, make_optimizer = OPTIMIZERS[name]
     torch.manual_seed(3)
-    module = nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4)).double()
-    x, y, index = torch.randn(9, 2, 3).double(), torch.randint(0, 4, (9,)), torch.randint(0, 9, (4, 1, 7))
-    stacks = [param.detach()[None].clone() for param in module.parameters()]
-    velocity = [torch.zeros_like(stack) for stack in stacks] if momentum else []
-    torchs = torch.optim.SGD(module.parameters(), 0.3, momentum=momentum, weight_decay=decay)
+    start = nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4)).double()
+    anchor = [param.detach().clone() for param in start.parameters()]
+    x, y, index = torch.randn(9, 2, 3).double(), torch.randint(0, 4, (9,)), torch.randint(0, 9, (4, 2, 7))
+    pull = 0.5 if terms else 0.0
+    gradient_term = [torch.randn(2, *param.shape).double() for param in anchor] if terms else []
+    step_term = [0.01 * each for each in gradient_term]
+    stacks = [torch.stack([param, param]) for param in anchor]
+    slots = 2 if update.adam else 1 if update.momentum else 0
+    first, second = ([torch.zeros_like(stack) for stack in stacks] if slots > at else [] for at in range(2))
+    state = ChainState(stacks, first, second, torch.zeros(2).double(), pull, anchor, gradient_term, step_term)
 
-    for step in index:
-        torchs.zero_grad()
-        nn.functional.cross_entropy(module(x[step[0]]), y[step[0]]).backward()
-        torchs.step()
-        chain_descend([True, False], stacks, velocity, (x, y), step, None, Descent(0.3, momentum, decay))
+    for part, before in ((slice(0, 1), 0), (slice(1, 4), 1)):
+        batches = [each[: 2 if step < 2 else 1] for step, each in enumerate(index)][part]
+        train_chain([True, False], state, update, x, batches, [y[each] for each in batches], [None] * 3, before)
 
-    for stack, param in zip(stacks, module.parameters(), strict=True):
-        torch.testing.assert_close(stack[0], param.detach(), rtol=0, atol=1e-13)
+    for client, steps in ((0, 4), (1, 2)):
+        module = copy.deepcopy(start)
+        optimizer = make_optimizer(module.parameters())
+        for batch in index[:steps, client]:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(module(x[batch]), y[batch]).backward()
+            for at, param in enumerate(module.parameters()):
+                if terms and param.grad is not None:
+                    param.grad += pull * (param.detach() - anchor[at]) + gradient_term[at][client]
+            optimizer.step()
+            for at, param in enumerate(module.parameters()):
+                if terms:
+                    param.data -= step_term[at][client]
+        for stack, param in zip(stacks, module.parameters(), strict=True):
+            torch.testing.assert_close(stack[client], param.detach(), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -175,3 +233,84 @@ def test_a_function_is_compiled_by_one_thread_only(monkeypatch: pytest.MonkeyPat
 
     assert functions == [fresh] * 4
     assert most == [1]
+
+
+def padded_cnn() -> nn.Sequential:
+    """A pooled and a plain convolution, one with padding, and an end of two linear layers."""
+    torch.manual_seed(5)
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 16, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(16 * 2 * 2, 7),
+        nn.ReLU(),
+        nn.Linear(7, 4),
+    ).double()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_written_out_steps_of_a_cnn_equal_autograd_and_torchs_optimizer(name: str) -> None:
+    """Pictures with large even areas: there all four values under a pooling window are equal."""
+    update, make_optimizer = OPTIMIZERS[name]
+    module = padded_cnn()
+    x, y = torch.randn(9, 3, 8, 8).double() * (torch.rand(9, 1, 1, 1) > 0.5), torch.randint(0, 4, (9,))
+    index = torch.randint(0, 9, (3, 1, 5))
+    network = Network(padded_cnn())
+    params = [channels_last(param.detach()[None]) for param in network.module.parameters()]
+    slots = 2 if update.adam else 1 if update.momentum else 0
+    first, second = ([torch.zeros_like(param) for param in params] if slots > at else [] for at in range(2))
+    state = ChainState(params, first, second, torch.zeros(1).double())
+    assert network.convolutions == Convolutions([1, 0], [True, False], [True, True], [True, False])
+
+    train_convolutions(network.convolutions, state, update, x, list(index), [y[each] for each in index], [None] * 3, 0)
+
+    optimizer, losses = make_optimizer(module.parameters()), 0.0
+    for batch in index[:, 0]:
+        optimizer.zero_grad()
+        loss = cross_entropy(module(x[batch]), y[batch])
+        loss.backward()
+        optimizer.step()
+        losses += loss.item()
+    assert state.losses.item() == pytest.approx(losses, abs=1e-12)
+    for own, param in zip(params, module.parameters(), strict=True):
+        torch.testing.assert_close(own, param.detach(), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [nn.Conv2d(3, 16, 3, stride=2), nn.ReLU()],
+        [nn.Conv2d(3, 16, 3, bias=False), nn.ReLU()],
+        [nn.Conv2d(3, 16, 3), nn.MaxPool2d(3)],
+        [nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU()],
+        [nn.Conv2d(3, 16, 3), nn.GELU()],
+        [nn.Conv2d(3, 16, 3, padding=1, padding_mode="circular"), nn.ReLU()],
+        [nn.MaxPool2d(2), nn.Conv2d(3, 16, 3)],
+    ],
+)
+def test_a_cnn_with_anything_else_is_left_to_autograd(layers: list[nn.Module]) -> None:
+    assert convolutions_of(nn.Sequential(*layers, nn.Flatten(), nn.Linear(16, 2))) is None
+
+
+def test_a_narrow_first_layer_scores_as_any_other() -> None:
+    """Twelve outputs go through oneDNN, twenty through BLAS; both against plain PyTorch."""
+    for width in (12, 20):
+        torch.manual_seed(width)
+        module = nn.Sequential(nn.Flatten(), nn.Linear(6, width), nn.ReLU(), nn.Linear(width, 4))
+        x, y = torch.randn(9, 2, 3), torch.randint(0, 4, (9,))
+        logits = module(x).detach()
+
+        losses, predictions = score_chain([True, False], [each.detach() for each in module.parameters()], x, y)
+
+        torch.testing.assert_close(losses, cross_entropy(logits, y, reduction="none"), rtol=0, atol=1e-6)
+        assert predictions.tolist() == logits.argmax(1).tolist()
+
+
+def test_the_first_largest_value_of_a_column_is_found_ties_and_nan_included() -> None:
+    nan = float("nan")
+    columns = torch.tensor([[1.0, 5.0, 2.0, nan], [3.0, 5.0, 2.0, nan], [2.0, -1.0, 7.0, nan]])
+
+    assert first_largest(columns).tolist() == [1, 0, 2, 0]

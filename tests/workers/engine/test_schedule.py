@@ -11,6 +11,8 @@ import torch
 from workers.engine.training.schedule import Schedule, samples_seen
 from workers.streams import client_keys
 
+LABELS = torch.arange(20_000) % 7
+
 
 def schedule(sizes: list[int], *, first: int = 0, **changes: Any) -> Schedule:
     """Clients `first`, `first` + 1, ... with samples 1000 * client + 0, 1, 2, ..."""
@@ -18,7 +20,7 @@ def schedule(sizes: list[int], *, first: int = 0, **changes: Any) -> Schedule:
     options: dict[str, Any] = {"epochs": 1, "batch_size": 4, "padded": True, "parts": [None] * len(sizes), **changes}
     samples = [1000 * client + np.arange(size) for client, size in zip(clients, sizes, strict=True)]
     keys = client_keys(0, "batches", clients, 1)
-    return Schedule(samples, keys, device=torch.device("cpu"), dtype=torch.float64, **options)
+    return Schedule(samples, keys, LABELS, dtype=torch.float64, **options)
 
 
 def batches_by_client(plan: Schedule) -> dict[int, list[list[int]]]:
@@ -27,6 +29,7 @@ def batches_by_client(plan: Schedule) -> dict[int, list[list[int]]]:
     for batch in plan.batches():
         rows = range(len(plan.sizes))[batch.rows] if isinstance(batch.rows, slice) else batch.rows.tolist()
         for at, row in enumerate(rows):
+            assert batch.labels[at].tolist() == [sample % 7 for sample in batch.index[at].tolist()]
             real = batch.index[at, : int(batch.counts[at])].tolist()
             batches.setdefault(int(plan.by_steps[row]), []).append(real)
     return batches

@@ -14,6 +14,7 @@ from workers.catalog import load_catalog
 from workers.engine import simulate
 from workers.engine.checkpoint import CheckpointPolicy, checkpoints_in
 from workers.engine.records import RoundRecord
+from workers.engine.training.chain import ChainState
 from workers.errors import SpecError, StopRequested, TributaryError
 
 ENGINES = ["cohort", "sequential"]
@@ -216,11 +217,11 @@ def test_a_run_that_is_short_of_memory_says_what_to_set_and_halves_no_stack(monk
 
     sizes = []
 
-    def never_fits(chain: Any, params: list[torch.Tensor], *rest: Any) -> Any:
-        sizes.append(len(params[0]))
+    def never_fits(chain: Any, state: ChainState, *rest: Any) -> Any:
+        sizes.append(len(state.params[0]))
         raise torch.OutOfMemoryError("too many clients")
 
-    monkeypatch.setattr(trainer, "chain_descend", never_fits)
+    monkeypatch.setattr(trainer, "train_chain", never_fits)
 
     with pytest.raises(TributaryError, match=r"5 clients does not fit into memory\. Set engine: sequential, "):
         simulate(tiny(cohort=None))

@@ -14,7 +14,7 @@ from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Ref
 from workers.catalog import load_catalog
 from workers.engine import simulate
 from workers.engine.training.optimizer import StackedOptimizer
-from workers.engine.training.rule import ClientStore, LocalStep, LocalWork
+from workers.engine.training.rule import ClientStore, LocalWork
 from workers.errors import SpecError
 from workers.spec import parse_run
 from workers.strategies._scaffold import GradientCorrection, StepCorrection
@@ -56,15 +56,12 @@ def walk(rule: GradientCorrection, gradients: list[float]) -> tuple[list[float],
     optimizer = load_catalog().optimizers["sgd"].build(chosen)
     work = work_of_one(optimizer, at=10.0, server=3.0, own=1.0, steps=len(gradients))
     rule.start(work)
+    terms = rule.terms(work)
     state, seen = optimizer.new_state([work.params["w"]]), []
     for number, value in enumerate(gradients):
-        grads = {"w": torch.tensor([[value]], dtype=torch.float64)}
-        step = LocalStep(number, slice(0, 1), work.params, grads)
-        if rule.changes_gradients:
-            rule.gradient(work, step)
-        optimizer.update([work.params["w"]], [grads["w"]], state, number + 1)
-        if rule.changes_steps:
-            rule.stepped(work, step)
+        gradient = torch.tensor([[value]], dtype=torch.float64) + terms.gradient.get("w", 0)
+        optimizer.update([work.params["w"]], [gradient], state, number + 1)
+        work.params["w"] -= terms.step.get("w", 0)
         seen.append(work.params["w"].item())
     rule.finish(work)
     return seen, work.store.kept[0]["control/w"].item()

@@ -12,6 +12,7 @@ from functools import cache
 import torch
 from torch import nn
 
+from workers.engine.training.network import is_convolutional
 from workers.engine.training.trainer import Trainer
 
 STACK_BYTES = 2**30
@@ -56,10 +57,6 @@ def stack_count(trainer: Trainer, clients: int) -> int:
         return CONVOLUTIONAL_STACKS
     values = sum(param.numel() for param in module.parameters())
     return min(MOST_STACKS, max(1, values * trainer.spec.local.batch_size * clients // HEAVY))
-
-
-def is_convolutional(module: nn.Module) -> bool:
-    return any(isinstance(each, nn.Conv1d | nn.Conv2d | nn.Conv3d) for each in module.modules())
 
 
 def count_activations(trainer: Trainer) -> int:

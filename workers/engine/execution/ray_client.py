@@ -61,7 +61,7 @@ def cached_setup(spec: str, identity: str, device: str) -> Setup:
 def read_assignment(content: RecordDict, facts: dict[str, Any], setup: Setup) -> Assignment:
     return Assignment(
         round=facts["round"],
-        clients=[replace(setup.participation.clients[facts["client"]], task=facts["task"])],
+        clients=setup.trainer.samples.hold([replace(setup.participation.clients[facts["client"]], task=facts["task"])]),
         anchor=tensors_of(content.array_records[MODEL], setup.device),
         was_sent=facts["was_sent"],
         received={

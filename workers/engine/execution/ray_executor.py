@@ -24,6 +24,7 @@ from typing import Any
 import torch
 
 from workers import TELEMETRY_OFF
+from workers.engine.clients import ClientData
 from workers.engine.execution.executors import Executor, ExecutorError
 from workers.engine.execution.ray_server import (
     READY,
@@ -34,7 +35,6 @@ from workers.engine.execution.ray_server import (
     RoundRequest,
     StartRequest,
 )
-from workers.engine.federation import ClientData
 from workers.engine.messages.arrays import Tensors
 from workers.engine.training.rule import Contribution
 from workers.engine.training.trainer import Assignment, Outcome, Trainer

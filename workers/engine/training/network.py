@@ -19,6 +19,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from workers.catalog import load_catalog
 from workers.engine.messages.arrays import Tensors
 from workers.engine.training.chain import Gradients, chain_gradients, chain_of
+from workers.engine.training.convolutions import convolutions_of
 from workers.engine.training.dropout import replace_dropout
 from workers.streams import stream
 
@@ -47,6 +48,8 @@ class Network:
         self.stacked: Callable[..., torch.Tensor] = vmap(self.call, in_dims=(0, 0, 0))
         self.chain = chain_of(module)
         self.channels_last = takes_channels_last(module)
+        on_cpu = all(param.device.type == "cpu" for param in module.parameters())
+        self.convolutions = convolutions_of(module) if self.channels_last and on_cpu else None
         self.draws = draws
 
     def call(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
@@ -176,6 +179,10 @@ def stacked_gradients(
     return losses.detach(), list(torch.autograd.grad(losses.sum(), leaves))
 
 
+def is_convolutional(module: nn.Module) -> bool:
+    return any(isinstance(each, nn.Conv1d | nn.Conv2d | nn.Conv3d) for each in module.modules())
+
+
 def takes_channels_last(module: nn.Module) -> bool:
     """Whether every convolution is of a kind that is sound with the channel last in memory, and faster.
 
@@ -209,9 +216,11 @@ def single_gradients(
     weights: torch.Tensor | None,
 ) -> Gradients:
     """The same for a stack of one, as plain PyTorch would compute it: the reference."""
-    assert weights is None
     leaves = [param[0].detach().requires_grad_() for param in params]
     own = first_rows(buffers)
     logits = network.call(dict(zip(network.parameters, leaves, strict=True)), own, with_faster_layout(network, x[0]))
-    loss = F.cross_entropy(logits, y[0])
+    if weights is None:
+        loss = F.cross_entropy(logits, y[0])
+    else:
+        loss = (F.cross_entropy(logits, y[0], reduction="none") * weights[0]).sum()
     return loss.detach()[None], [gradient[None] for gradient in torch.autograd.grad(loss, leaves)]

@@ -5,25 +5,26 @@ Every client of a step has taken the same number of steps before, so one step nu
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from workers.engine.training.chain import Descent
+from workers.engine.training.chain import Update, apply_update
 
 State = dict[str, list[torch.Tensor]]
 
 
-class StackedOptimizer(ABC):
-    """Stateless: the state, one list of stacked tensors per slot, belongs to the round and starts at zero."""
+class StackedOptimizer:
+    """Stateless: the state, one list of stacked tensors per slot, belongs to the round and starts at zero.
+
+    One that is an `in_numbers` needs no more; any other overrides `update`.
+    """
 
     slots: tuple[str, ...] = ()
     lr: float
-    descent: Descent | None = None
-    """Where gradient and step can be one."""
+    in_numbers: Update | None = None
+    """SGD or Adam: such steps are computed in one go with their gradients, wherever nothing looks in between."""
 
     def new_state(self, params: Sequence[torch.Tensor]) -> State:
         return {slot: [torch.zeros_like(param) for param in params] for slot in self.slots}
@@ -32,31 +33,27 @@ class StackedOptimizer(ABC):
         """a_i: how many gradients' worth of movement, over lr, that many steps are (FedNova's normaliser)."""
         raise TypeError(f"{type(self).__name__} steps are no fixed sum of gradients.")
 
-    @abstractmethod
     def update(self, params: list[torch.Tensor], grads: list[torch.Tensor], state: State, step: int) -> None:
         """One step in place; `step` counts from 1. The gradients may be overwritten."""
+        if self.in_numbers is None:
+            raise NotImplementedError(f"{type(self).__name__} does not say what a step is.")
+        count = torch.full([], float(step), device=params[0].device)
+        # The fused step of Adam walks through memory and never looks at strides.
+        apply_update(params, [each.contiguous() for each in grads], *self.moments(state), self.in_numbers, count, False)
+
+    def moments(self, state: State) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """The first and the second, as far as it has them."""
+        lists = [state[slot] for slot in self.slots]
+        return lists[0] if lists else [], lists[1] if len(lists) > 1 else []
 
 
 class StackedSgd(StackedOptimizer):
     def __init__(self, params: Any) -> None:
-        self.lr, self.momentum = params.lr, params.momentum
-        self.nesterov, self.weight_decay = params.nesterov, params.weight_decay
+        self.lr, self.momentum, self.nesterov = params.lr, params.momentum, params.nesterov
         self.slots = ("momentum",) if self.momentum else ()
-        if not self.nesterov:
-            self.descent = Descent(self.lr, self.momentum, self.weight_decay)
-
-    def update(self, params: list[torch.Tensor], grads: list[torch.Tensor], state: State, step: int) -> None:
-        if self.weight_decay:
-            torch._foreach_add_(grads, params, alpha=self.weight_decay)
-        if self.momentum:
-            buffers = state["momentum"]
-            torch._foreach_mul_(buffers, self.momentum)
-            torch._foreach_add_(buffers, grads)
-            if self.nesterov:
-                torch._foreach_add_(grads, buffers, alpha=self.momentum)
-            else:
-                grads = buffers
-        torch._foreach_add_(params, grads, alpha=-self.lr)
+        self.in_numbers = Update(
+            lr=self.lr, weight_decay=params.weight_decay, momentum=self.momentum, nesterov=self.nesterov
+        )
 
     def effective_steps(self, steps: torch.Tensor) -> torch.Tensor:
         """With momentum rho the gradient of step s moves the model (1 - rho^(tau-s+1)) / (1 - rho) times."""
@@ -71,19 +68,13 @@ class StackedAdam(StackedOptimizer):
     slots = ("mean", "square")
 
     def __init__(self, params: Any, *, decoupled: bool) -> None:
-        self.lr, self.weight_decay, self.decoupled = params.lr, params.weight_decay, decoupled
-        self.beta1, self.beta2, self.eps = params.beta1, params.beta2, params.eps
-
-    def update(self, params: list[torch.Tensor], grads: list[torch.Tensor], state: State, step: int) -> None:
-        if self.weight_decay and self.decoupled:
-            torch._foreach_mul_(params, 1 - self.lr * self.weight_decay)
-        elif self.weight_decay:
-            torch._foreach_add_(grads, params, alpha=self.weight_decay)
-        torch._foreach_lerp_(state["mean"], grads, 1 - self.beta1)
-        torch._foreach_mul_(state["square"], self.beta2)
-        torch._foreach_addcmul_(state["square"], grads, grads, value=1 - self.beta2)
-        size = self.lr / (1 - self.beta1**step)
-        scale = torch._foreach_sqrt(state["square"])
-        torch._foreach_div_(scale, math.sqrt(1 - self.beta2**step))
-        torch._foreach_add_(scale, self.eps)
-        torch._foreach_addcdiv_(params, state["mean"], scale, value=-size)
+        self.lr = params.lr
+        self.in_numbers = Update(
+            lr=params.lr,
+            weight_decay=params.weight_decay,
+            adam=True,
+            decoupled=decoupled,
+            beta1=params.beta1,
+            beta2=params.beta2,
+            eps=params.eps,
+        )

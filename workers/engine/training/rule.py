@@ -72,7 +72,7 @@ class LocalWork:
     is empty, and row i is the model `tasks[i]` of its client. `params` and `buffers` are the clients' own, updated in
     place. `received` has further records of the server by name. `full_gradient` computes each client's gradient at the
     anchor over all its samples; `mean_loss` the loss of each row of a stacked model on that part of its client's
-    samples, and how many these are. `rule` is free for the local rule.
+    samples, and how many these are. `rule` is free for the local rule, `terms` is what it said of every step.
     """
 
     round: int
@@ -92,6 +92,7 @@ class LocalWork:
     mean_loss: Callable[[Part, Tensors], tuple[torch.Tensor, torch.Tensor]]
     dropout_keys: torch.Tensor
     rule: dict[str, Any] = field(default_factory=dict)
+    terms: Terms = field(default_factory=lambda: Terms())
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,19 @@ class LocalStep:
     rows: Rows
     params: Tensors
     grads: Tensors
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a rule adds to every step of a round, where it is no more than this: it then costs next to nothing.
+
+    Each gradient gains `pull` * (parameter - anchor) and `gradient`; after the optimizer's step the parameters lose
+    `step`. Both are stacked over the clients, by parameter; what has no name there gains and loses nothing.
+    """
+
+    pull: float = 0.0
+    gradient: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    step: Mapping[str, torch.Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,12 +144,12 @@ class LocalRule:
             if overrides_silently(cls, method, flag):
                 setattr(cls, flag, True)
 
-    @property
-    def changes_labels(self) -> bool:
-        return type(self).targets is not LocalRule.targets
-
     def start(self, work: LocalWork) -> None:
         """Before the first step; may change `work.params` in place."""
+
+    def terms(self, work: LocalWork) -> Terms:
+        """After `start`: what comes to every step. What is no such term goes into `gradient` or `stepped`."""
+        return Terms()
 
     def targets(self, work: LocalWork, rows: Rows, labels: torch.Tensor) -> torch.Tensor:
         """The labels these rows learn."""

@@ -20,19 +20,20 @@ KEY_BITS = 44
 Rows = slice | torch.Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen: that takes longer to make than the rest of a batch
 class Batch:
     """One local step of some rows of the stack. `weights` is None where no sample is padding."""
 
     step: int
     rows: Rows
     index: torch.Tensor
+    labels: torch.Tensor
     counts: torch.Tensor
     weights: torch.Tensor | None
 
 
 class Schedule:
-    """The batches of one round for clients with these samples.
+    """The batches of one round for clients with these samples, of all that `labels` has.
 
     `parts` has a number in [0, 1) for each straggler: of its T steps it takes 1 + floor(part * (T - 1)).
     Without padding, batches of different size are steps of their own, and a last batch of one sample joins the
@@ -43,15 +44,16 @@ class Schedule:
         self,
         samples: Sequence[np.ndarray],
         keys: np.ndarray,
+        labels: torch.Tensor,
         *,
         epochs: int,
         batch_size: int,
         parts: Sequence[float | None],
         padded: bool,
-        device: torch.device,
         dtype: torch.dtype,
     ) -> None:
-        self.batch_size, self.padded, self.device, self.dtype = batch_size, padded, device, dtype
+        self.batch_size, self.padded, self.labels, self.dtype = batch_size, padded, labels, dtype
+        self.device = labels.device
         self.sizes = np.array([len(each) for each in samples], dtype=np.int64)
         self.per_epoch = steps_per_epoch(self.sizes, batch_size, padded=padded)
         self.steps = self.per_epoch * epochs
@@ -88,17 +90,22 @@ class Schedule:
         index = torch.from_numpy(self.order[np.minimum(places, len(self.order) - 1)]).to(self.device)
         active = ends[rows] > steps
         alike = active.all(1) & (counts == counts[:, :1]).all(1)
-        everyone, full = slice(0, len(rows)), index[:, :, : self.batch_size].unbind()
+        labels = self.labels[index]
+        everyone, full, full_labels = slice(0, len(rows)), self.full_batches(index), self.full_batches(labels)
         for at, (step, real) in enumerate(zip(range(first, last), torch.from_numpy(counts).unbind(), strict=True)):
-            if alike[at]:
+            if alike[at] and counts[at, 0] == self.batch_size:
+                yield Batch(step, everyone, full[at], full_labels[at], real, None)
+            elif alike[at]:
                 size = counts[at, 0]
-                samples = full[at] if size == self.batch_size else index[at, :, :size]
-                yield Batch(step, everyone, samples, real, None)
+                yield Batch(step, everyone, index[at, :, :size], labels[at, :, :size], real, None)
             else:
-                yield from self.batches_of_step(step, index[at], counts[at], active[at])
+                yield from self.batches_of_step(step, index[at], labels[at], counts[at], active[at])
+
+    def full_batches(self, block: torch.Tensor) -> Sequence[torch.Tensor]:
+        return block[:, :, : self.batch_size].unbind()
 
     def batches_of_step(
-        self, step: int, index: torch.Tensor, counts: np.ndarray, active: np.ndarray
+        self, step: int, index: torch.Tensor, labels: torch.Tensor, counts: np.ndarray, active: np.ndarray
     ) -> Iterator[Batch]:
         """One batch, or without padding one per batch size. Rows are a slice wherever they can be."""
         sizes = np.unique(counts[active])[::-1]
@@ -107,7 +114,7 @@ class Schedule:
             rows = rows_of(np.flatnonzero(mask), self.device)
             real = counts[mask]
             weights = self.weights(real, size) if self.padded and len(sizes) > 1 else None
-            yield Batch(step, rows, index[rows, :size], torch.from_numpy(real), weights)
+            yield Batch(step, rows, index[rows, :size], labels[rows, :size], torch.from_numpy(real), weights)
 
     def weights(self, counts: np.ndarray, most: int) -> torch.Tensor:
         real = np.arange(most) < counts[:, None]

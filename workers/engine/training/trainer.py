@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
 
-from workers.engine.federation import ClientData
+from workers.engine.clients import ClientData
 from workers.engine.messages.arrays import Tensors
-from workers.engine.training.chain import Descent, Gradients, chain_descend
+from workers.engine.training.chain import Chain, ChainState, Gradients, Update, train_chain
+from workers.engine.training.convolutions import Convolutions, channels_last, train_convolutions
 from workers.engine.training.dropout import step_offset
 from workers.engine.training.losses import mean_losses
 from workers.engine.training.network import Network, stacked_gradients
 from workers.engine.training.optimizer import StackedOptimizer, State
 from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part
-from workers.engine.training.schedule import Batch, Schedule
+from workers.engine.training.schedule import Batch, Rows, Schedule
 from workers.errors import StopRequested
 from workers.spec import RunSpec
 from workers.streams import client_keys
 
 EVALUATION = 1 << 62
 """Sets the key of a client's own evaluation apart from those of its steps."""
+STRETCH, CONVOLUTIONAL_STRETCH = 500_000_000, 16
+"""Multiplications of a chain's forward passes in one call, some ten milliseconds; steps of a CNN in one."""
 GradientFunction = Callable[
     [Network, Sequence[torch.Tensor], Tensors, torch.Tensor, torch.Tensor, torch.Tensor | None], Gradients
 ]
@@ -36,6 +40,10 @@ class Samples:
 
     x: torch.Tensor
     y: torch.Tensor
+
+    def hold(self, clients: Sequence[ClientData]) -> Sequence[ClientData]:
+        """The clients with indices into `x` and `y` as these are until others are asked for; here they have them."""
+        return clients
 
     def take(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         flat = index.reshape(-1)
@@ -98,6 +106,7 @@ class Trainer:
         schedule = self.schedule(assignment)
         work = self.start(assignment, schedule)
         self.rule.start(work)
+        work.terms = self.rule.terms(work)
         losses = self.run_steps(work, schedule)
         return Outcome(
             work.clients,
@@ -114,11 +123,11 @@ class Trainer:
         return Schedule(
             [client.train for client in assignment.clients],
             self.keys("batches", assignment.clients, assignment.round),
+            self.samples.y,
             epochs=self.spec.local.epochs,
             batch_size=self.spec.local.batch_size,
             parts=[assignment.parts.get(client.index) for client in assignment.clients],
             padded=self.padded,
-            device=self.samples.x.device,
             dtype=self.samples.x.dtype,
         )
 
@@ -162,6 +171,12 @@ class Trainer:
         if self.rule.full_batch:
             return self.full_batch_step(work, params, state, schedule).cpu()
         losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
+        if self.written_out is not None and self.network.chain is not None:
+            self.run_chain(self.network.chain, work, state, losses, schedule)
+            return losses.cpu()
+        if self.written_out is not None and self.network.convolutions is not None and len(work.clients) == 1:
+            self.run_convolutions(self.network.convolutions, work, losses, schedule)
+            return losses.cpu()
         for batch in self.until_stopped(work, schedule.batches()):
             step_losses = self.step(work, params, state, batch)
             if len(step_losses) == len(losses):
@@ -169,6 +184,81 @@ class Trainer:
             else:
                 losses[batch.rows] += step_losses
         return losses.cpu()
+
+    @cached_property
+    def written_out(self) -> Update | None:
+        """The optimizer in numbers, where nothing looks at gradients or steps: then many steps are one call."""
+        hidden = not (self.rule.changes_gradients or self.rule.changes_steps)
+        own_steps = type(self.optimizer).update is StackedOptimizer.update
+        return self.optimizer.in_numbers if self.gradients is stacked_gradients and hidden and own_steps else None
+
+    def run_chain(self, chain: Chain, work: LocalWork, state: State, losses: torch.Tensor, schedule: Schedule) -> None:
+        first, second = self.optimizer.moments(state)
+        train = partial(train_chain, chain, self.chain_state(work, first, second, losses))
+        values = sum(stack.numel() for stack in work.params.values())
+        self.run_stretches(work, schedule, train, max(1, STRETCH // (values * self.spec.local.batch_size)))
+
+    def run_convolutions(
+        self, convolutions: Convolutions, work: LocalWork, losses: torch.Tensor, schedule: Schedule
+    ) -> None:
+        """On a copy of the one client's tensors, laid out for it."""
+        state = self.chain_state(work, [], [], losses)
+        params = list(map(channels_last, state.params))
+        moments = self.optimizer.moments(self.optimizer.new_state(params))
+        own = replace(
+            state,
+            params=params,
+            first=moments[0],
+            second=moments[1],
+            gradient_term=[each[0] for each in state.gradient_term],
+            step_term=[each[0] for each in state.step_term],
+        )
+        self.run_stretches(work, schedule, partial(train_convolutions, convolutions, own), CONVOLUTIONAL_STRETCH)
+        for stack, param in zip(state.params, params, strict=True):
+            stack[0] = param
+
+    def chain_state(
+        self, work: LocalWork, first: list[torch.Tensor], second: list[torch.Tensor], losses: torch.Tensor
+    ) -> ChainState:
+        def in_order(tensors: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
+            return [tensors[name] for name in self.network.parameters] if tensors else []
+
+        terms = work.terms
+        anchor = in_order(work.anchor) if terms.pull else []
+        return ChainState(
+            in_order(work.params),
+            first,
+            second,
+            losses,
+            terms.pull,
+            anchor,
+            in_order(terms.gradient),
+            in_order(terms.step),
+        )
+
+    def run_stretches(self, work: LocalWork, schedule: Schedule, train: Callable[..., None], steps: int) -> None:
+        """So many steps in one call: somebody who stops the run shall hardly wait."""
+        batches_left = self.until_stopped(work, schedule.batches())
+        while batches := list(islice(batches_left, steps)):
+            train(
+                self.written_out,
+                self.samples.x,
+                [batch.index for batch in batches],
+                labels := [self.rule.targets(work, batch.rows, batch.labels) for batch in batches],
+                [self.weights(batch, own) for batch, own in zip(batches, labels, strict=True)],
+                batches[0].step,
+            )
+
+    @cached_property
+    def class_weights(self) -> torch.Tensor | None:
+        weights = self.spec.local.class_weights
+        return None if weights is None else torch.tensor(weights).to(self.samples.x)
+
+    def weights(self, batch: Batch, labels: torch.Tensor) -> torch.Tensor | None:
+        """What each sample's loss counts in its client's mean, where they do not all count the same."""
+        if self.class_weights is None:
+            return batch.weights
+        return self.class_weights[labels] * (1 / labels.shape[1] if batch.weights is None else batch.weights)
 
     def until_stopped(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Asks before each batch whether to stop."""
@@ -228,49 +318,49 @@ class Trainer:
         if len(batch.index) < len(work.clients):
             own = [param[rows] for param in params]
             moments = {slot: [tensor[rows] for tensor in tensors] for slot, tensors in state.items()}
-        if self.descent is None:
-            losses = self.optimizer_step(work, own, moments, batch)
-        else:
-            chain, velocity, samples = self.network.chain or [], moments.get("momentum", []), self.samples
-            data = (samples.x, samples.y)
-            losses = chain_descend(chain, own, velocity, data, batch.index, batch.weights, self.descent)
+        losses = self.optimizer_step(work, own, moments, batch)
         if not isinstance(rows, slice):
             write_rows(params, own, rows)
             for slot, tensors in state.items():
                 write_rows(tensors, moments[slot], rows)
         return losses
 
-    @cached_property
-    def descent(self) -> Descent | None:
-        """Where gradient and step can be one: nothing looks at either in between, and labels are the samples' own."""
-        rule_interferes = self.rule.changes_gradients or self.rule.changes_steps or self.rule.changes_labels
-        stacked = self.gradients is stacked_gradients and self.network.chain is not None
-        return self.optimizer.descent if stacked and not rule_interferes else None
-
     def optimizer_step(self, work: LocalWork, own: list[torch.Tensor], moments: State, batch: Batch) -> torch.Tensor:
         rows = batch.rows
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
         losses, grads = self.batch_gradients(work, own, buffers, batch, batch.step)
+        self.add_terms(work, own, grads, rows)
         if self.rule.changes_gradients:
             self.rule.gradient(work, self.local_step(batch, own, grads))
         self.optimizer.update(own, grads, moments, batch.step + 1)
+        for name, param in zip(self.network.parameters, own, strict=True):
+            if name in work.terms.step:
+                param.sub_(work.terms.step[name][rows])
         if self.rule.changes_steps:
             self.rule.stepped(work, self.local_step(batch, own, grads))
         if not isinstance(rows, slice):
             write_rows(list(work.buffers.values()), list(buffers.values()), rows)
         return losses
 
+    def add_terms(self, work: LocalWork, params: list[torch.Tensor], grads: list[torch.Tensor], rows: Rows) -> None:
+        for name, param, gradient in zip(self.network.parameters, params, grads, strict=True):
+            if work.terms.pull:
+                gradient.add_(param - work.anchor[name], alpha=work.terms.pull)
+            if name in work.terms.gradient:
+                gradient.add_(work.terms.gradient[name][rows])
+
     def batch_gradients(
         self, work: LocalWork, params: list[torch.Tensor], buffers: Tensors, batch: Batch, step: int
     ) -> Gradients:
         """Every draw of the forward pass is keyed by client, round and `step`."""
-        x, y = self.samples.take(batch.index)
-        y = self.rule.targets(work, batch.rows, y)
+        x, _ = self.samples.take(batch.index)
+        y = self.rule.targets(work, batch.rows, batch.labels)
+        weights = self.weights(batch, y)
         if not self.network.keys and not self.network.draws:
-            return self.gradients(self.network, params, buffers, x, y, batch.weights)
+            return self.gradients(self.network, params, buffers, x, y, weights)
         keys = work.dropout_keys[batch.rows] + step_offset(step)
         with self.network.keyed_generator(keys):
-            return self.gradients(self.network, params, self.network.with_keys(buffers, keys), x, y, batch.weights)
+            return self.gradients(self.network, params, self.network.with_keys(buffers, keys), x, y, weights)
 
     def local_step(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:
         names = self.network.parameters
