@@ -33,6 +33,7 @@ class PartitionAnswer(Answer):
         shared=None,
         pictured=[0, 1],
         warnings=["Labels are spread evenly: this partition is IID in its labels."],
+        total=0,
     )
 
     run: int
@@ -44,7 +45,7 @@ class PartitionAnswer(Answer):
     classes: list[str]
     """Names of the labels, in their order."""
     sizes: list[int]
-    """Samples of every client that takes part."""
+    """Samples of every client that takes part; of more than 100,000, of those in `clients`."""
     held: list[int]
     """Classes each of them holds."""
     entropies: list[float]
@@ -65,6 +66,8 @@ class PartitionAnswer(Answer):
     """Clients that the pages show samples of."""
     warnings: list[str]
     """What may surprise about it."""
+    total: int
+    """Clients that take part, where not all are listed; otherwise 0."""
 
 
 @router.get(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from experiments.labels.specs import Fact
 from workers.client_data.distribution import MOST_CLIENTS_ALL_PAIRS, MOST_ROWS, ClientDistribution
@@ -149,7 +150,7 @@ def client_distribution_facts(distribution: ClientDistribution) -> list[Fact]:
     shared = f" + 1 shared ({distribution.shared:,} samples)" if distribution.shared is not None else ""
     uneven = len(set(sizes)) > 1
     return [
-        Fact("Clients", f"{len(distribution.sizes) - (distribution.shared is not None):,}{shared}"),
+        Fact("Clients", f"{distribution.client_count - (distribution.shared is not None):,}{shared}"),
         Fact("Samples", f"{distribution.samples:,}", "held by all clients together"),
         Fact("Samples a client", range_text(sizes), "smallest – median – largest" if uneven else "each"),
         Fact("Classes a client", range_text(held), f"of {len(distribution.classes)}"),
@@ -179,9 +180,10 @@ def client_distribution_notes(distribution: ClientDistribution) -> str:
         notes.append("Area: samples of that class")
     else:
         notes.append("Stronger colour: more of the client's samples are of that class")
-    if len(distribution.sizes) > MOST_ROWS:
-        notes.append(f"{len(distribution.clients):,} of {len(distribution.sizes):,} clients drawn, numbers are of all")
-    if len(distribution.sizes) > MOST_CLIENTS_ALL_PAIRS:
+    if distribution.client_count > MOST_ROWS:
+        numbers = "ranges are of these" if distribution.total else "numbers are of all"
+        notes.append(f"{len(distribution.clients):,} of {distribution.client_count:,} clients drawn, {numbers}")
+    if distribution.client_count > MOST_CLIENTS_ALL_PAIRS:
         notes.append("distance from fixed random pairs")
     return " · ".join(notes)
 
@@ -190,3 +192,56 @@ def client_distribution_description(distribution: ClientDistribution) -> str:
     """The chart in words, for people who do not see it."""
     facts = "; ".join(f"{fact.name}: {fact.value}" for fact in client_distribution_facts(distribution))
     return f"Samples of each class that each client holds of {distribution.dataset}. {facts}."
+
+
+Held = Literal["classes", "samples"]
+MOST_BINS = 25
+
+
+@dataclass(frozen=True)
+class HeldInfo:
+    """How many clients hold so many classes, or so many samples: a bar for each span of numbers."""
+
+    of: Held
+    names: tuple[str, ...]
+    clients: tuple[int, ...]
+
+
+def held_info(numbers: Sequence[int], of: Held) -> HeldInfo:
+    """Spans of equal, round width; a number each where there are few."""
+    largest = max(numbers, default=0)
+    widths = (base * 10**power for power in range(10) for base in (1, 2, 5))
+    width = next(each for each in widths if largest // each < MOST_BINS)
+    counts = [0] * (largest // width + 1)
+    for number in numbers:
+        counts[number // width] += 1
+    first = next((place for place, count in enumerate(counts) if count), 0)
+    spans = [(place * width, (place + 1) * width - 1) for place in range(len(counts))][first:]
+    names = tuple(f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in spans)
+    return HeldInfo(of, names, tuple(counts[first:]))
+
+
+def held_title(of: Held) -> str:
+    return f"Clients by the {of} they hold"
+
+
+def held_figure(info: HeldInfo) -> dict[str, Any]:
+    bars = {"type": "bar", "x": list(info.names), "y": list(info.clients), "meta": {"hue": CLIENT_HUE}}
+    words = f"%{{x}} {info.of}: %{{y:,}} clients<extra></extra>"
+    return {
+        "data": [{**bars, "hovertemplate": words, "showlegend": False}],
+        "layout": {
+            "hovermode": "closest",
+            "bargap": 0.08,
+            "xaxis": {"title": {"text": info.of.capitalize()}, "type": "category"},
+            "yaxis": {"title": {"text": "Clients"}, "rangemode": "tozero"},
+        },
+    }
+
+
+def held_description(info: HeldInfo) -> str:
+    most = max(range(len(info.clients)), key=lambda place: info.clients[place])
+    return (
+        f"Histogram of {sum(info.clients):,} clients by the number of {info.of} they hold; most, "
+        f"{info.clients[most]:,}, hold {info.names[most]}."
+    )

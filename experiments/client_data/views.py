@@ -95,7 +95,8 @@ def client_data_values(spec: RunSpec) -> dict[str, Any]:
 def sample_pictures(spec: RunSpec, distribution: ClientDistribution) -> dict[str, Any] | None:
     if not distribution.pictured:
         return None
-    noise = f", with their noise (sigma {spec.feature_noise:g})" if spec.feature_noise else ""
+    kind = " as a standard deviation" if spec.feature_noise_kind == "deviation" else ""
+    noise = f", with their noise (sigma {spec.feature_noise:g}{kind})" if spec.feature_noise else ""
     return {
         "url": reverse("portrait-pictures", args=[distribution_key(spec)]),
         "rows": [client_name(client) for client in distribution.pictured],

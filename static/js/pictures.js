@@ -2,7 +2,7 @@
 import { axis, CONFIG, layout, painted, theme } from "./charts.js";
 import { Picker } from "./picker.js";
 
-const FIELDS = ["dataset", "partition", "feature_noise", "hybrid", "clients", "seed", "seeds"];
+const FIELDS = ["dataset", "partition", "feature_noise", "feature_noise_kind", "hybrid", "clients", "seed", "seeds"];
 const LARGEST_BUBBLE = 26;
 
 function element(tag, text, name = "") {

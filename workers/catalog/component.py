@@ -118,12 +118,34 @@ class Arrays:
     test_client: np.ndarray | None = None
 
 
+class ClientSource(ABC):
+    """Natural clients whose samples are made one client at a time: what `Dataset.load` gives, cut by client.
+
+    Clients are numbered from 0 in the order that the partition `natural` has them in.
+    """
+
+    train_sizes: np.ndarray
+    """Training samples of each client."""
+
+    @abstractmethod
+    def train_samples(self, client: int) -> tuple[np.ndarray, np.ndarray]:
+        """x and y, arrays of the caller's own."""
+
+    @abstractmethod
+    def test_samples(self, clients: int) -> tuple[np.ndarray, np.ndarray]:
+        """The test set of a federation of the first so many clients."""
+
+
 @dataclass(frozen=True)
 class Normalisation:
     """(x - mean) / std per channel, after scaling to [0, 1]."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
+
+
+HALF = Normalisation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+"""Colour pixels to [-1, 1], as many examples of torchvision have it."""
 
 
 class Dataset(Component):
@@ -155,6 +177,10 @@ class Dataset(Component):
         sample = np.sort(stream(0, "data").permutation(len(arrays.train_y))[: params.samples])
         owners = None if arrays.client is None else arrays.client[sample]
         return replace(arrays, train_x=arrays.train_x[sample], train_y=arrays.train_y[sample], client=owners)
+
+    def client_source(self, params: Any) -> ClientSource | None:
+        """Where it can make single clients, for federations that are too large to be loaded whole."""
+        return None
 
     def available(self, params: Any) -> str | None:
         """None where it can be loaded now, otherwise what to do."""
@@ -254,6 +280,11 @@ class Optimizer(Component):
 
     @abstractmethod
     def build(self, params: Any) -> StackedOptimizer: ...
+
+
+def as_tuple(value: Any) -> Any:
+    """A list as YAML and JSON have it, for a parameter that is a tuple."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def elements(shape: Shape) -> int:

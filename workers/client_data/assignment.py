@@ -11,12 +11,13 @@ import numpy as np
 
 from workers.catalog import load_catalog
 from workers.catalog.component import Arrays
-from workers.engine.federation import ClientData, partition_samples, share_between_clients
+from workers.engine.clients import Clients
+from workers.engine.federation import partition_samples, share_between_clients
 from workers.errors import FederationError, TributaryError
 from workers.spec import RunSpec, parse_run
 from workers.spec.grid import value_variants, with_seeds
 
-FEDERATION_FIELDS = ("dataset", "partition", "feature_noise", "hybrid", "clients", "seed")
+FEDERATION_FIELDS = ("dataset", "partition", "feature_noise", "feature_noise_kind", "hybrid", "clients", "seed")
 PLACEHOLDER_METHOD = {"model": {"name": "logistic"}, "strategy": {"name": "fedavg"}}
 MOST_VARIANTS = 500
 
@@ -28,19 +29,27 @@ class SampleAssignment:
     spec: RunSpec
     arrays: Arrays
     parts: Sequence[np.ndarray]
-    clients: tuple[ClientData, ...]
+    clients: Clients
 
 
 def federation_spec(data: Mapping[str, Any]) -> RunSpec:
     """The spec with only what decides who holds what; model, method and training are put aside."""
     fields = {key: data[key] for key in FEDERATION_FIELDS if key in data}
-    return parse_run({**fields, **PLACEHOLDER_METHOD})
+    return parse_run({**fields, **PLACEHOLDER_METHOD, "evaluation": placeholder_evaluation(fields.get("hybrid"))})
+
+
+def placeholder_evaluation(hybrid: Any) -> dict[str, Any]:
+    """One that every federation allows: of a cohort, unless everything is shared and nobody can hold anything out."""
+    everything_shared = isinstance(hybrid, Mapping) and hybrid.get("ratio") == 1
+    return {} if everything_shared else {"on": "clients", "clients": "cohort"}
 
 
 def federation_fields(spec: RunSpec) -> dict[str, Any]:
-    """As plain data. How a sample is normalised changes nothing of what is drawn here."""
+    """As plain data. How a sample is normalised changes nothing of what is drawn here, unless noise comes after it."""
     fields: dict[str, Any] = spec.model_dump(mode="json", include=set(FEDERATION_FIELDS))
-    fields["dataset"].pop("normalise", None)
+    if spec.feature_noise_kind == "variance" or not spec.feature_noise:
+        del fields["feature_noise_kind"]
+        fields["dataset"].pop("normalise", None)
     return fields
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workers.catalog.component import ClientSource
 from workers.client_data.assignment import SampleAssignment
 from workers.client_data.pictures import pictured_clients
+from workers.spec import RunSpec
 
 MOST_ROWS = 300
 """Clients whose classes are kept one by one; of more, so many at even distances."""
+MOST_LISTED = 100_000
+"""Clients whose sizes are kept one by one; of more, those whose classes are."""
 MOST_CLIENTS_ALL_PAIRS = 200
 SAMPLED_PAIRS = MOST_CLIENTS_ALL_PAIRS * (MOST_CLIENTS_ALL_PAIRS - 1) // 2
 LARGEST_EVEN_STATISTIC = 1.5
@@ -26,7 +30,7 @@ class ClientDistribution:
     samples: int
     classes: tuple[str, ...]
     sizes: tuple[int, ...]
-    """Of every client that takes part; the shared one's too."""
+    """Of every client that takes part, the shared one too; of more than 100,000 only of `clients`, as what follows."""
     held: tuple[int, ...]
     """How many classes each of them holds."""
     entropies: tuple[float, ...]
@@ -42,6 +46,12 @@ class ClientDistribution:
     pictured: tuple[int, ...]
     """The clients whose samples are shown as pictures, a row each."""
     warnings: tuple[str, ...]
+    total: int = 0
+    """Clients that take part, where they are not all listed."""
+
+    @property
+    def client_count(self) -> int:
+        return self.total or len(self.sizes)
 
     @property
     def most_entropy(self) -> float:
@@ -49,37 +59,62 @@ class ClientDistribution:
 
 
 def distribution_info(assignment: SampleAssignment) -> ClientDistribution:
-    facts = assignment.spec.dataset_facts
+    clients, facts = assignment.clients, assignment.spec.dataset_facts
     table = class_counts(assignment, facts.classes)
+    pool = None if clients.shared_row is None else int(clients.totals[clients.shared_row])
+    distribution = table_distribution(assignment.spec, table, clients.numbers)
+    return replace(
+        distribution,
+        shared=pool,
+        pictured=tuple(client.index for client in pictured_clients(clients)) if facts.is_image else (),
+        warnings=tuple(distribution_warnings(assignment, table, pool)),
+    )
+
+
+def distribution_on_demand(spec: RunSpec, source: ClientSource) -> ClientDistribution:
+    """Of clients that are too many to be made for this: some of them, as if they were all; numbers of samples are."""
+    classes, sizes = spec.dataset_facts.classes, source.train_sizes[: spec.client_count]
+    numbers = np.array(row_indices(len(sizes)))
+    labels = [source.train_samples(client)[1] for client in numbers.tolist()]
+    table = np.stack([np.bincount(each, minlength=classes) for each in labels])
+    distribution = table_distribution(spec, table, numbers)
+    warnings = (IID_WARNING,) if is_spread_evenly(table) else ()
+    return replace(distribution, samples=int(sizes.sum()), total=len(sizes), warnings=warnings)
+
+
+def table_distribution(spec: RunSpec, table: np.ndarray, numbers: np.ndarray) -> ClientDistribution:
+    """`table` has the clients of these numbers and their samples of each class."""
+    facts = spec.dataset_facts
     names = facts.class_names or tuple(map(str, range(facts.classes)))
     distance, pairs = mean_label_distance(table)
     rows = row_indices(len(table))
     entropies = entropy_bits(class_shares(table))
-    pool = next((len(client.train) for client in assignment.clients if client.shared), None)
+    listed = rows if len(table) > MOST_LISTED else slice(None)
     return ClientDistribution(
-        dataset=assignment.spec.dataset.name,
+        dataset=spec.dataset.name,
         samples=int(table.sum()),
         classes=names[: facts.classes],
-        sizes=tuple(table.sum(1).tolist()),
-        held=tuple((table > 0).sum(1).tolist()),
-        entropies=tuple(round(each, 4) for each in entropies.tolist()),
+        sizes=tuple(table.sum(1)[listed].tolist()),
+        held=tuple((table > 0).sum(1)[listed].tolist()),
+        entropies=tuple(round(each, 4) for each in entropies[listed].tolist()),
         mean_entropy=round(float(entropies.mean()), 4),
         distance=distance,
         pairs=pairs,
-        clients=tuple(assignment.clients[row].index for row in rows),
+        clients=tuple(numbers[rows].tolist()),
         counts=tuple(tuple(table[row].tolist()) for row in rows),
-        shared=pool,
-        pictured=tuple(client.index for client in pictured_clients(assignment.clients)) if facts.is_image else (),
-        warnings=tuple(distribution_warnings(assignment, table, pool)),
+        shared=None,
+        pictured=(),
+        warnings=(),
+        total=len(table) if len(table) > MOST_LISTED else 0,
     )
 
 
 def class_counts(assignment: SampleAssignment, classes: int) -> np.ndarray:
     """Clients x classes, in one pass over the labels."""
     labels = np.asarray(assignment.arrays.train_y)
-    sizes = [len(client.train) for client in assignment.clients]
+    sizes = assignment.clients.totals
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    client_labels = labels[np.concatenate([client.train for client in assignment.clients])]
+    client_labels = labels[assignment.clients.samples]
     return np.bincount(owner * classes + client_labels, minlength=len(sizes) * classes).reshape(len(sizes), classes)
 
 
@@ -124,7 +159,7 @@ def distribution_warnings(assignment: SampleAssignment, table: np.ndarray, pool:
     hybrid = assignment.spec.hybrid
     if hybrid.ratio and pool is None:
         texts.append(f"Hybrid ratio {hybrid.ratio:g} rounds down to nothing: no data is shared.")
-    if (absent := len(assignment.parts) - sum(not client.shared for client in assignment.clients)) and pool is None:
+    if (absent := len(assignment.parts) - len(assignment.clients.own_numbers)) and pool is None:
         texts.append(f"{absent} of {len(assignment.parts)} clients hold nothing and take no part.")
     return texts
 

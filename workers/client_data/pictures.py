@@ -7,18 +7,22 @@ import zlib
 
 import numpy as np
 
+from workers.catalog import load_catalog
 from workers.client_data.assignment import SampleAssignment
-from workers.engine.federation import ClientData, feature_noise, scale_to_unit
+from workers.engine.clients import ClientData, Clients
+from workers.engine.federation import feature_noise, scale_to_unit
+from workers.spec import RunSpec
 
 MOST_PICTURED_CLIENTS, PICTURES_PER_CLIENT = 12, 10
 """Clients shown, and pictures of each."""
 
 
-def pictured_clients(clients: tuple[ClientData, ...]) -> list[ClientData]:
+def pictured_clients(clients: Clients) -> list[ClientData]:
     """Of many clients, some at even distances, and the shared one always."""
-    own = [client for client in clients if not client.shared]
-    rows = np.unique(np.linspace(0, len(own) - 1, min(len(own), MOST_PICTURED_CLIENTS)).astype(int)).tolist()
-    return [own[row] for row in rows] + [client for client in clients if client.shared]
+    own = clients.own_numbers
+    places = np.unique(np.linspace(0, len(own) - 1, min(len(own), MOST_PICTURED_CLIENTS)).astype(int))
+    shared = [] if clients.shared_row is None else [clients[clients.shared_row]]
+    return [clients[clients.row(number)] for number in own[places].tolist()] + shared
 
 
 def client_pictures(assignment: SampleAssignment) -> bytes | None:
@@ -51,12 +55,21 @@ def earliest_samples(indices: np.ndarray, positions: np.ndarray) -> list[int]:
 
 
 def noisy_sample(assignment: SampleAssignment, index: int, client: int, position: int) -> np.ndarray:
-    """A batch of one, with the noise that it has among all samples of its client."""
+    """A batch of one, with the noise that it has among all samples of its client; in [0, 1] but for that noise."""
     spec = assignment.spec
     sample = scale_to_unit(assignment.arrays.train_x[index : index + 1]).copy()
     if spec.feature_noise:
-        sample += feature_noise(spec, client, len(assignment.parts), (position + 1, *sample.shape[1:]))[-1]
+        noise = feature_noise(spec, client, len(assignment.parts), (position + 1, *sample.shape[1:]))[-1]
+        sample += noise * noise_scale(spec)
     return sample
+
+
+def noise_scale(spec: RunSpec) -> np.ndarray:
+    """What noise is multiplied by to be that of pixels in [0, 1]: noise as a deviation is on normalised ones."""
+    constants = load_catalog().datasets[spec.dataset.name].normalisation(spec.dataset.normalise)
+    if constants is None or spec.feature_noise_kind == "variance":
+        return np.ones((1, 1, 1), np.float32)
+    return np.array(constants.std, np.float32).reshape(-1, 1, 1)
 
 
 GREY, COLOUR = 0, 2

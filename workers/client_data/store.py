@@ -12,8 +12,9 @@ from uuid import uuid4
 from workers.catalog import load_catalog
 from workers.catalog.plugins import require_unchanged
 from workers.client_data.assignment import assign_samples, federation_fields
-from workers.client_data.distribution import ClientDistribution, distribution_info
+from workers.client_data.distribution import ClientDistribution, distribution_info, distribution_on_demand
 from workers.client_data.pictures import client_pictures
+from workers.engine.federation import source_on_demand
 from workers.errors import FederationError
 from workers.home import home
 from workers.spec import RunSpec
@@ -77,18 +78,24 @@ def read_pictures(key: str) -> bytes | None:
 def make_distribution(spec: RunSpec) -> ClientDistribution:
     key = distribution_key(spec)
     try:
-        assignment = assign_samples(spec)
+        distribution, pictures = describe_clients(spec)
     except FederationError as error:
         write_stored_file(f"{key}.json", json.dumps({"impossible": error.detail}).encode())
         raise
-    distribution = distribution_info(assignment)
     if distribution_key(spec) != key:
         raise FederationError("The data were replaced while they were read: look again.")
-    if pictures := client_pictures(assignment):
+    if pictures:
         write_stored_file(f"{key}.png", pictures)
     write_stored_file(f"{key}.json", json.dumps(asdict(distribution), separators=(",", ":")).encode())
     remove_oldest_files()
     return distribution
+
+
+def describe_clients(spec: RunSpec) -> tuple[ClientDistribution, bytes | None]:
+    if source := source_on_demand(spec):
+        return distribution_on_demand(spec, source), None
+    assignment = assign_samples(spec)
+    return distribution_info(assignment), client_pictures(assignment)
 
 
 def write_stored_file(name: str, content: bytes) -> None:

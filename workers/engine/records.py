@@ -27,6 +27,8 @@ class RoundRecord:
 class Result:
     """A finished run: every record, the final parameters by name, and where the numbers came from.
 
+    Where `on_round` got the records, only the last ones, of 20,000 clients together, have `clients`.
+
     `parameters` is the model that was evaluated last; where there are several, they are named `<owner>/<parameter>`, as
     docs/export.md lists them.
 

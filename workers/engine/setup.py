@@ -9,13 +9,16 @@ import numpy as np
 import torch
 
 from workers.catalog import load_catalog
+from workers.engine.clients import ClientMapping
 from workers.engine.evaluation import Evaluator
 from workers.engine.federation import Federation, make_federation
 from workers.engine.messages.arrays import Tensors
+from workers.engine.prepared import DEVICE_COPIES, prepared_federation
 from workers.engine.server.method import Method, MethodContext
 from workers.engine.server.participation import Participation
 from workers.engine.training.network import Network, dtype_of, make_network, stacked_gradients
 from workers.engine.training.rule import ClientStore
+from workers.engine.training.samples_on_demand import SamplesOnDemand
 from workers.engine.training.trainer import Samples, Trainer
 from workers.errors import Problem, SpecError, TributaryError
 from workers.spec import RunSpec
@@ -43,18 +46,17 @@ def make_setup(
     """`federation` replaces the one the spec describes."""
     catalog = load_catalog()
     compute_exactly()
-    federation = federation or make_federation(spec)
+    federation = federation or prepared_federation(spec)
     network = make_network(spec, device)
     if network.has_batch_statistics and spec.local.batch_size < 2:
         raise SpecError([Problem("local.batch_size", "A model with batch statistics needs batches of 2 or more.")])
     initial = network.initial()
-    sizes = {client.index: len(client.train) for client in federation.clients}
-    classes = {client.index: tuple(np.unique(federation.y[client.train]).tolist()) for client in federation.clients}
-    context = MethodContext(spec, initial, tuple(network.buffers), sizes, classes)
+    counts, classes = sample_counts(federation), client_classes(federation)
+    context = MethodContext(spec, initial, tuple(network.buffers), counts, classes)
     method = catalog.strategies[spec.strategy.name].build(spec.strategy, context)
-    samples = Samples(
-        torch.from_numpy(federation.x).to(device, dtype_of(spec)), torch.from_numpy(federation.y).to(device)
-    )
+    if method.pooled and federation.make_samples is not None:
+        federation = make_federation(spec, whole=True)
+    samples = samples_on(device, dtype_of(spec), federation)
     trainer = Trainer(
         spec=spec,
         network=network,
@@ -77,6 +79,23 @@ def make_setup(
         trainer,
         Evaluator(spec, network, federation, samples, method.outputs),
     )
+
+
+def sample_counts(federation: Federation) -> ClientMapping[int]:
+    sizes = federation.clients.sizes
+    return ClientMapping(federation.clients, lambda row: int(sizes[row]))
+
+
+def client_classes(federation: Federation) -> ClientMapping[tuple[int, ...]]:
+    clients = federation.clients
+    return ClientMapping(clients, lambda row: tuple(np.unique(federation.labels(clients[row])).tolist()))
+
+
+def samples_on(device: torch.device, dtype: torch.dtype, federation: Federation) -> Samples:
+    if federation.make_samples is not None:
+        return SamplesOnDemand(federation, device, dtype)
+    x, y = DEVICE_COPIES.get(federation.x, device, dtype), DEVICE_COPIES.get(federation.y, device, torch.int64)
+    return Samples(x, y)
 
 
 def compute_exactly() -> None:

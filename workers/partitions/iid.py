@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from workers.catalog.component import Partition, PartitionInput
+from workers.partitions._cuts import Parts, equal_counts
 
 
 class Iid(Partition):
@@ -15,4 +16,5 @@ class Iid(Partition):
     label = "IID"
 
     def split(self, data: PartitionInput, params: Any) -> Sequence[np.ndarray]:
-        return np.array_split(data.rng.permutation(len(data.labels)), data.clients)
+        order = data.rng.permutation(len(data.labels))
+        return Parts.cut(order, equal_counts(len(order), data.clients))

@@ -36,4 +36,4 @@ class Natural(Partition):
         names, owner = np.unique(data.natural, return_inverse=True)
         if data.clients > len(names):
             raise FederationError(f"{data.clients} clients, but the data set has {len(names)}: take fewer.")
-        return indices_by_client(owner, len(names))[: data.clients]
+        return indices_by_client(owner, len(names)).first(data.clients)

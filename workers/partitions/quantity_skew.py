@@ -10,7 +10,7 @@ from pydantic import Field
 
 from workers.catalog.component import Parameters, Partition, PartitionInput
 from workers.errors import FederationError, Problem
-from workers.partitions._cuts import counts_by_share, min_size_problems
+from workers.partitions._cuts import Parts, counts_by_share, min_size_problems
 
 if TYPE_CHECKING:
     from workers.spec import RunSpec
@@ -46,7 +46,7 @@ class QuantityDirichlet(Partition):
         for _ in range(MOST_DRAWS):
             counts = counts_by_share(data.rng.dirichlet(np.full(data.clients, params.beta)), len(order))
             if counts.min() >= params.min_size:
-                return np.split(order, np.cumsum(counts)[:-1])
+                return Parts.cut(order, counts)
         raise FederationError(
             f"No quantity-dirichlet partition of {len(order)} samples with at least {params.min_size} for each of "
             f"{data.clients} clients in {MOST_DRAWS} draws: lower min_size, raise beta or take fewer clients."
@@ -67,4 +67,4 @@ class QuantityNormal(Partition):
         order = data.rng.permutation(len(data.labels))
         shares = np.abs(data.rng.standard_normal(data.clients))
         counts = 1 + counts_by_share(shares / shares.sum(), len(order) - data.clients)
-        return np.split(order, np.cumsum(counts)[:-1])
+        return Parts.cut(order, counts)

@@ -17,10 +17,11 @@ import torch
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
 from pydantic import BaseModel
 
+from workers.engine.clients import ClientMapping
 from workers.errors import TributaryError
 
 LOCKS = (type(Lock()), type(RLock()))
-CONSTANTS = (BaseModel, FunctionType, BuiltinFunctionType, MethodType, ModuleType, type, *LOCKS)
+CONSTANTS = (BaseModel, ClientMapping, FunctionType, BuiltinFunctionType, MethodType, ModuleType, type, *LOCKS)
 Arrays = dict[str, np.ndarray]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, Protocol
@@ -32,6 +32,8 @@ from workers.spec import RunSpec
 
 OnRound = Callable[[RoundRecord], None]
 ClientValues = dict[int, dict[str, float]]
+MOST_REMEMBERED_CLIENTS = 20_000
+"""Clients, of all rounds together, whose numbers stay in the history of a run that somebody listens to: some 10 MB."""
 
 
 class RoundGrid(Protocol):
@@ -65,6 +67,8 @@ class ServerLoop:
     progress: Progress
     on_round: OnRound | None = None
     padded: bool = True
+    remembered_clients: int = 0
+    forgotten_rounds: int = 0
 
     def __post_init__(self) -> None:
         """Server and rule as they were built: what they remember beyond `state` is known by its change."""
@@ -144,7 +148,8 @@ class ServerLoop:
         common = self.server_side.virtual or model
         model_of = self.client_models(number, model)
         if model_of is None:
-            result = self.evaluator.evaluate(common, cohort)
+            own = self.method.held_out_models
+            result = self.evaluator.evaluate(common, cohort, own(model).__getitem__ if own else None)
         else:
             result = self.evaluator.evaluate_personal(model_of, cohort)
         if self.spec.watches_validation:
@@ -181,6 +186,17 @@ class ServerLoop:
         self.progress.history.append(record)
         if self.on_round is not None:
             self.on_round(record)
+            self.forget_clients()
+
+    def forget_clients(self) -> None:
+        """Whoever listens was told of every client: of rounds long ago the history need not have them as well."""
+        history = self.progress.history
+        self.remembered_clients += len(history[-1].clients)
+        while self.remembered_clients > MOST_REMEMBERED_CLIENTS and self.forgotten_rounds < len(history) - 1:
+            oldest = history[self.forgotten_rounds]
+            history[self.forgotten_rounds] = replace(oldest, clients={})
+            self.remembered_clients -= len(oldest.clients)
+            self.forgotten_rounds += 1
 
 
 def raise_client_errors(number: int, replies: Sequence[Message]) -> None:

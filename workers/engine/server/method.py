@@ -64,6 +64,8 @@ class Method:
     those that answered, in the order of their replies.
     `groups`: cohorts are drawn inside each of a round's groups of clients, the same share of each.
     `models`: the model that each client is evaluated with, from the server's.
+    `held_out_models`: from the server's model the one that each client is evaluated with on what it holds out, where
+    that is another than the one on the test set.
     `outputs`: how the server's model, samples and labels become logits, where it is not one network; `judge` gets the
     means of what was noted on the way, and returns metrics of the round.
     """
@@ -79,6 +81,7 @@ class Method:
     models: Callable[[Tensors], Mapping[int, Tensors]] | None = None
     outputs: Callable[[Forward, Tensors, torch.Tensor, torch.Tensor], Outputs] | None = None
     judge: Callable[[int, Mapping[str, float]], dict[str, float]] | None = None
+    held_out_models: Callable[[Tensors], Mapping[int, Tensors]] | None = None
 
     def cohort_round(self, number: int) -> int:
         """The round whose draw decides who takes part in that round."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from workers.engine.federation import ClientData, Federation
+from workers.engine.clients import SHARED_CLIENT, SHARED_STREAM, ClientData
+from workers.engine.federation import Federation
 from workers.engine.server.method import Method
 from workers.spec import RunSpec
 from workers.streams import client_keys, keyed_uniforms, stream
@@ -21,10 +22,11 @@ class Participation:
 
     def __init__(self, spec: RunSpec, federation: Federation, method: Method) -> None:
         self.spec, self.method = spec, method
-        self.clients = {client.index: client for client in trained_clients(federation, method)}
-        self.shared = [index for index, client in self.clients.items() if client.shared]
-        candidates = [index for index, client in self.clients.items() if not client.shared]
-        self.candidates = np.array(candidates, dtype=np.int64)
+        self.clients: Mapping[int, ClientData] = federation.clients.by_number()
+        self.candidates = federation.clients.own_numbers
+        self.shared = [SHARED_CLIENT] if federation.clients.shared_row is not None else []
+        if method.pooled:
+            self.clients, self.candidates, self.shared = {0: pooled_client(federation)}, np.zeros(1, np.int64), []
 
     def cohort(self, number: int) -> list[int]:
         """Client indices in order; the shared client (-1) comes first."""
@@ -50,14 +52,14 @@ class Participation:
         return {
             client
             for client, draw in zip(clients, draws, strict=True)
-            if draw < self.spec.client_dropout and not self.clients[client].shared
+            if draw < self.spec.client_dropout and client != SHARED_CLIENT
         }
 
     def straggler_parts(self, number: int) -> dict[int, float]:
         """The stragglers of the round, each with the number in [0, 1) that decides how far it gets."""
         if not self.spec.stragglers:
             return {}
-        candidates = [client for client in self.cohort(number) if not self.clients[client].shared]
+        candidates = [client for client in self.cohort(number) if client != SHARED_CLIENT]
         count = int(self.spec.stragglers * len(candidates) + 0.5)
         if not count:
             return {}
@@ -65,8 +67,9 @@ class Participation:
         return dict(zip(stragglers.tolist(), self.uniforms(number, stragglers, PART).tolist(), strict=True))
 
     def uniforms(self, number: int, clients: Sequence[int] | np.ndarray, draw: int) -> np.ndarray:
-        keys = client_keys(self.spec.seed, "faults", np.array([self.clients[each].key for each in clients]), number)
-        return keyed_uniforms(keys, np.array([draw]))
+        numbers = np.array(clients)
+        owners = np.where(numbers == SHARED_CLIENT, SHARED_STREAM, numbers)
+        return keyed_uniforms(client_keys(self.spec.seed, "faults", owners, number), np.array([draw]))
 
 
 def sample_group(group: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -75,8 +78,7 @@ def sample_group(group: np.ndarray, share: float, rng: np.random.Generator) -> n
     return group if size == len(group) else rng.choice(group, size, replace=False)
 
 
-def trained_clients(federation: Federation, method: Method) -> tuple[ClientData, ...]:
-    if not method.pooled:
-        return federation.clients
+def pooled_client(federation: Federation) -> ClientData:
+    """Everything that the clients train on, in one client."""
     everything = np.concatenate([client.train for client in federation.clients])
-    return (replace(federation.clients[0], index=0, train=np.sort(everything), shared=False),)
+    return replace(federation.clients[0], index=0, train=np.sort(everything), shared=False)
