@@ -116,7 +116,9 @@ def sharing_facts(spec: Spec) -> Iterator[Fact]:
         yield Fact("Hybrid", f"{hybrid['ratio']:.0%} shared", str(hybrid["method"]))
     if spec["feature_noise"]:
         yield Fact(
-            "Feature noise", f"sigma {value_text(spec['feature_noise'])}", "variance grows from client to client"
+            "Feature noise",
+            f"sigma {value_text(spec['feature_noise'])}",
+            f"{spec.get('feature_noise_kind', 'variance')} grows from client to client",
         )
 
 
@@ -141,8 +143,13 @@ def training_fact(spec: Spec) -> Fact:
     return Fact(
         "Local training",
         f"{epochs}, batches of {local['batch_size']:,}",
-        f"{optimizer['name']} · {parameters_text(optimizer)}",
+        " · ".join(filter(None, [str(optimizer["name"]), parameters_text(optimizer), class_weights_text(local)])),
     )
+
+
+def class_weights_text(local: Spec) -> str:
+    weights = local.get("class_weights")
+    return f"classes weigh {', '.join(map(value_text, weights))}" if weights else ""
 
 
 def evaluation_fact(spec: Spec) -> Fact:

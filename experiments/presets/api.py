@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from django.http import Http404, HttpRequest
@@ -11,6 +12,7 @@ from ninja import Path, Query, Router, Status
 from experiments.api.schemas import Id, error_responses
 from experiments.core.json_values import json_safe
 from experiments.models import Study
+from experiments.presets.claims import ClaimResult
 from experiments.presets.comparison import ComparisonRow
 from experiments.presets.preset import Preset, ScaleName, presets
 from experiments.presets.schemas import PresetAnswer, PresetComparison, PresetDetail, PresetLaunch
@@ -18,11 +20,12 @@ from experiments.presets.selectors import (
     absent_datasets,
     block_datasets,
     count_published_runs,
-    preset_comparison,
     preset_launches,
     preset_or_404,
+    preset_results,
 )
 from experiments.presets.services import preset_launch
+from experiments.presets.verdicts import count_verdicts, judge_row, stored_counts
 from experiments.studies.schemas import StudyDetail, study_answers
 from experiments.web.requests import current_user
 
@@ -46,7 +49,7 @@ def one_preset(request: HttpRequest, name: PresetName) -> Any:
     preset = preset_or_404(name)
     return {
         **preset_answer(preset),
-        **preset.model_dump(include={"asked", "found", "differences"}),
+        **preset.model_dump(include={"asked", "found", "differences", "settings"}),
         "scales": {scale: scale_answer(preset, scale) for scale in preset.scales},
         "studies": [study.pk for study in preset_launches(preset)],
     }
@@ -78,12 +81,15 @@ def compare_preset(request: HttpRequest, name: PresetName, study: MeasuredStudy)
     measured = get_object_or_404(Study, pk=study) if study else next(iter(preset_launches(preset)), None)
     if measured is None:
         raise Http404
-    rows = preset_comparison(preset=preset, study=measured)
+    results = preset_results(preset=preset, study=measured)
+    rows = results.rows
     return {
         "preset": name,
         "study": measured.pk,
         "compared": sum(row.mean is not None for row in rows),
-        "rows": [comparison_answer(row) for row in rows],
+        "verdicts": asdict(count_verdicts(preset, rows)),
+        "claims": [claim_answer(each) for each in results.claims],
+        "rows": [comparison_answer(preset, row) for row in rows],
     }
 
 
@@ -94,6 +100,7 @@ def preset_answer(preset: Preset) -> dict[str, Any]:
         **preset.model_dump(include={"name", "title", "source"}),
         "datasets": [{"name": name, "ready": name not in absent} for name in names],
         "published": len(preset.published),
+        "verdicts": asdict(counts) if (counts := stored_counts(preset)) else None,
     }
 
 
@@ -101,10 +108,17 @@ def scale_answer(preset: Preset, scale: ScaleName) -> dict[str, Any]:
     return {**preset.scales[scale].model_dump(), "runs": count_published_runs(preset, scale)}
 
 
-def comparison_answer(row: ComparisonRow) -> dict[str, Any]:
-    published = row.published
+def claim_answer(result: ClaimResult) -> dict[str, Any]:
+    values = {name: getattr(result, name) for name in ("outcome", "p", "n", "comparisons", "reason")}
+    return {"text": result.claim.text, **json_safe(values)}
+
+
+def comparison_answer(preset: Preset, row: ComparisonRow) -> dict[str, Any]:
+    published, judgement = row.published, judge_row(preset, row)
     return {
-        **published.model_dump(include={"match", "reading", "unit", "approximate", "note"}),
+        **published.model_dump(include={"match", "reading", "unit", "approximate", "note", "fitted", "repeated"}),
+        "verdict": judgement.verdict,
+        "why": judgement.why,
         "published": published.value,
         "published_std": published.std,
         **json_safe({name: getattr(row, name) for name in MEASURED}),

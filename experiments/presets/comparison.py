@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.presets.preset import CurveReading, Final, Over, Preset, Published, Saved
-from experiments.presets.readings import CurvesBySeed, read_sample, saved_percent
+from experiments.presets.preset import BestReading, CurveReading, Final, Over, Preset, Published, Saved, Size
+from experiments.presets.readings import CurvesBySeed, read_mean_curve, read_sample, saved_percent
 from experiments.statistics.intervals import interval_around, paired_difference, t_half_width
 from experiments.statistics.over_seeds import Sample
+from workers.catalog import load_catalog
+from workers.errors import TributaryError
+from workers.spec import parse_run
 
 NOT_IN_GRID = "This study has no such cell."
 NOT_DONE = "No run of this cell is done yet."
@@ -46,6 +50,8 @@ class ComparisonRow:
     spec: Mapping[str, Any] | None = None
     lost: int = 0
     missed: int = 0
+    seedless: bool = False
+    """The number is no matter of seeds."""
 
     @property
     def difference(self) -> float | None:
@@ -60,22 +66,18 @@ class ComparisonRow:
         return self.low <= self.published.value <= self.high
 
 
-def compare_with_published(
-    preset: Preset,
-    cells: Sequence[MeasuredCell],
-    reference: Sequence[Mapping[str, Any]],
-    why_absent: Callable[[Mapping[str, Any]], str | None],
-) -> list[ComparisonRow]:
-    """`reference` has the specs of the full scale: of several cells that match, the one most like it counts.
-
-    `why_absent` tells of a `match` why it could not be run at all, such as data that are not here.
-    """
-    finder = CellFinder(cells, reference, why_absent)
+def compare_with_published(preset: Preset, finder: CellFinder) -> list[ComparisonRow]:
     return [comparison_row(each, finder) for each in preset.published]
 
 
 @dataclass(frozen=True)
 class CellFinder:
+    """Finds the cells that a number is about.
+
+    `reference` has the specs of the full scale: of several cells that match, the one most like it counts. `why_absent`
+    tells of a `match` why it could not be run at all, such as data that are not here.
+    """
+
     cells: Sequence[MeasuredCell]
     reference: Sequence[Mapping[str, Any]]
     why_absent: Callable[[Mapping[str, Any]], str | None]
@@ -98,19 +100,51 @@ def comparison_row(published: Published, finder: CellFinder) -> ComparisonRow:
         return pair_row(published, finder)
     if isinstance(reading, Final) and reading.of == "best-cell":
         return best_cell_row(published, finder)
+    if isinstance(reading, Final) and reading.of == "best-run":
+        return best_run_row(published, finder)
     cell = finder.best_match(published.match)
-    return (
-        ComparisonRow(published, reason=finder.missing_reason(published.match))
-        if cell is None
-        else cell_row(published, cell)
-    )
+    if cell is None:
+        return ComparisonRow(published, reason=finder.missing_reason(published.match))
+    return size_row(published, cell) if isinstance(reading, Size) else cell_row(published, cell)
 
 
 def cell_row(published: Published, cell: MeasuredCell) -> ComparisonRow:
     if not cell.measured_seeds:
         return ComparisonRow(published, reason=NOT_DONE, spec=cell.spec)
-    assert isinstance(published.reading, CurveReading)
-    return sample_row(published, read_sample(published.reading, cell.seeds, unit_scale(published)), cell.spec)
+    reading = published.reading
+    assert isinstance(reading, CurveReading)
+    if isinstance(reading, BestReading) and reading.of == "mean-curve":
+        return mean_curve_row(published, cell)
+    return sample_row(published, read_sample(reading, cell.seeds, unit_scale(published)), cell.spec)
+
+
+def mean_curve_row(published: Published, cell: MeasuredCell) -> ComparisonRow:
+    """One number of all seeds, so that it has no interval."""
+    assert isinstance(published.reading, BestReading)
+    value = read_mean_curve(published.reading, cell.seeds)
+    missed = len(cell.seeds) - cell.measured_seeds
+    row = ComparisonRow(published, n=cell.measured_seeds, spec=cell.spec, missed=missed)
+    if value is None or not math.isfinite(value):
+        return replace(row, reason=NOT_READ if value is None else NOT_FINITE)
+    return replace(row, mean=value * unit_scale(published))
+
+
+def size_row(published: Published, cell: MeasuredCell) -> ComparisonRow:
+    megabytes = model_megabytes(cell.spec)
+    if megabytes is None:
+        return ComparisonRow(published, reason=NOT_READ, spec=cell.spec)
+    return ComparisonRow(published, megabytes, n=cell.measured_seeds, spec=cell.spec, seedless=True)
+
+
+def model_megabytes(spec: Mapping[str, Any]) -> float | None:
+    """Of the model that clients send in a round; None where the catalog no longer takes the spec."""
+    catalog = load_catalog()
+    try:
+        run = parse_run(spec)
+    except TributaryError:
+        return None
+    classes = catalog.strategies[run.strategy.name].model_classes(run)
+    return catalog.models[run.model.name].parameter_count(run.dataset_facts.shape, classes, run.model) * 4e-6
 
 
 def sample_row(published: Published, sample: Sample, spec: Mapping[str, Any]) -> ComparisonRow:
@@ -130,6 +164,19 @@ def best_cell_row(published: Published, finder: CellFinder) -> ComparisonRow:
         return ComparisonRow(published, reason=finder.missing_reason(published.match))
     complete = [each for each in comparable if not (each.lost or each.missed)]
     return max(complete or comparable, key=lambda each: each.mean or 0.0) if comparable else rows[0]
+
+
+def best_run_row(published: Published, finder: CellFinder) -> ComparisonRow:
+    """The highest last value of any run of all matching cells."""
+    cells = finder.matching(published.match)
+    if not cells:
+        return ComparisonRow(published, reason=finder.missing_reason(published.match))
+    reading, scale = Final(take="final"), unit_scale(published)
+    values = [(value, cell.spec) for cell in cells for value in read_sample(reading, cell.seeds, scale).seeds.values()]
+    if not values:
+        return ComparisonRow(published, reason=NOT_DONE)
+    best, spec = max(values, key=lambda each: each[0])
+    return ComparisonRow(published, best, n=len(values), spec=spec)
 
 
 def pair_row(published: Published, finder: CellFinder) -> ComparisonRow:
@@ -155,7 +202,7 @@ def pair_row(published: Published, finder: CellFinder) -> ComparisonRow:
 
 def saved_row(published: Published, ours: MeasuredCell, theirs: MeasuredCell) -> ComparisonRow:
     assert isinstance(published.reading, Saved)
-    percent = saved_percent(ours.seeds, theirs.seeds, worst=published.reading.worst)
+    percent = saved_percent(published.reading, ours.seeds, theirs.seeds)
     if percent is None:
         return ComparisonRow(published, reason=NOT_READ)
     missed = len(ours.seeds) - ours.measured_seeds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,9 @@ Display = Literal[
     "sizes",
     "groups",
     "holdings",
+    "holdings-histograms",
+    "centralised-table",
+    "tuning-map",
 ]
 
 
@@ -41,11 +45,18 @@ class CurveReading(PresetPart):
     metric: str = "accuracy"
 
 
+class Start(CurveReading):
+    """The value of round 0, before training: what a strategy found out about the clients first."""
+
+    take: Literal["start"]
+
+
 class Final(CurveReading):
-    """The last value; `of: difference` less the same of `against`; `best-cell` that of the best of all cells."""
+    """The last value; `of: difference` less the same of `against`; `best-cell` that of the best of all cells, and
+    `best-run` that of the best single run of all of them."""
 
     take: Literal["final"]
-    of: Literal["cell", "best-cell", "difference"] = "cell"
+    of: Literal["cell", "best-cell", "best-run", "difference"] = "cell"
 
 
 class At(CurveReading):
@@ -53,13 +64,19 @@ class At(CurveReading):
     round: int
 
 
-class Max(CurveReading):
+class BestReading(CurveReading):
+    """Of each run, or of the mean curve over the runs: one number then, below the mean of the runs' own bests."""
+
+    of: Literal["run", "mean-curve"] = "run"
+
+
+class Max(BestReading):
     """The best value of any round after 0."""
 
     take: Literal["max"]
 
 
-class ArgMax(CurveReading):
+class ArgMax(BestReading):
     """The first round that has the best value."""
 
     take: Literal["argmax"]
@@ -81,7 +98,7 @@ class Reach(CurveReading):
 
 
 class Converge(CurveReading):
-    """The first round whose value differs by less than the tolerance from the round before."""
+    """The first round whose value differs by less than the tolerance, a share of it, from the round before."""
 
     take: Literal["converge"]
     tolerance: float = 0.001
@@ -94,13 +111,26 @@ class Count(CurveReading):
 
 
 class Saved(PresetPart):
-    """Bytes saved over `against`, in percent: of all rounds, or in the `worst` case until convergence."""
+    """Bytes saved over `against`, in percent: of all rounds, or in the `worst` case until convergence.
+
+    With `own_bytes` and `other_bytes`, what a client sends in a round is taken to be that, whatever was sent.
+    """
 
     take: Literal["saved"]
     worst: bool = False
+    own_bytes: float | None = None
+    other_bytes: float | None = None
 
 
-Reading = Annotated[Final | At | Max | ArgMax | Over | Reach | Converge | Count | Saved, Field(discriminator="take")]
+class Size(PresetPart):
+    """What the model's parameters take as 32-bit numbers: a matter of the spec alone, not of seeds."""
+
+    take: Literal["size"]
+
+
+Reading = Annotated[
+    Start | Final | At | Max | ArgMax | Over | Reach | Converge | Count | Saved | Size, Field(discriminator="take")
+]
 
 
 class Published(PresetPart):
@@ -114,6 +144,10 @@ class Published(PresetPart):
     approximate: bool = False
     against: dict[str, Any] | None = None
     note: str = ""
+    fitted: bool = False
+    """A setting was chosen because this number then comes out: it is counted apart."""
+    repeated: bool = False
+    """The same printed number, read in another way: shown, and not counted again."""
 
 
 class Difference(PresetPart):
@@ -121,6 +155,38 @@ class Difference(PresetPart):
 
     study: str
     here: str
+
+
+class Setting(PresetPart):
+    """A setting that the study does not state: all values tried with what came of them, and the one taken."""
+
+    name: str
+    tried: list[str]
+    chosen: str
+
+
+class Reason(PresetPart):
+    """Why numbers differ. `match` is compared with the number's own; empty for all of the study."""
+
+    match: dict[str, Any] = {}
+    take: list[str] = []
+    """Only readings of these kinds; all where empty."""
+    why: str
+
+
+class Claim(PresetPart):
+    """A sentence of the study as a test: in every setting of `where`, `higher` is above each of `lower`.
+
+    The readings are compared over matching seeds; with `compare: spread` it is the spreads over seeds that are, and
+    `higher` has the larger one.
+    """
+
+    text: str
+    where: list[dict[str, Any]]
+    higher: dict[str, Any]
+    lower: list[dict[str, Any]]
+    reading: Reading
+    compare: Literal["value", "spread"] = "value"
 
 
 class Scale(PresetPart):
@@ -141,6 +207,16 @@ class Preset(PresetPart):
     table_rounds: list[int] = []
     scales: Mapping[ScaleName, Scale]
     published: list[Published]
+    settings: list[Setting] = []
+    reasons: list[Reason] = []
+    claims: list[Claim] = []
+
+
+@cache
+def stored_verdicts() -> dict[str, dict[str, int]]:
+    """By preset, what its reproduction came to: written from the stored runs by `python -m benchmarks.reproduction`."""
+    counts: dict[str, dict[str, int]] = json.loads((FOLDER / "verdicts.json").read_text(encoding="utf-8"))
+    return counts
 
 
 @cache

@@ -7,7 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from experiments.presets.preset import ArgMax, At, Converge, Count, CurveReading, Final, Max, Over, Reach
+from experiments.presets.preset import (
+    ArgMax,
+    At,
+    BestReading,
+    Converge,
+    Count,
+    CurveReading,
+    Final,
+    Max,
+    Over,
+    Reach,
+    Saved,
+    Start,
+)
 from experiments.statistics.over_seeds import Sample, mean_and_std, merge_seeds
 from workers.clustering.convergence import Effort, bytes_saved, has_converged
 
@@ -20,8 +33,10 @@ CurvesBySeed = Mapping[int, Sequence[Curves]]
 
 def read_number(reading: CurveReading, curves: Curves) -> float | None:
     """That number of one run, or None where its curves do not have it; not finite where a needed value is not."""
+    chosen = select_curves(reading.metric, curves)
     numbers = [
-        READERS[type(reading)](reading, without_round_zero(curve)) for curve in select_curves(reading.metric, curves)
+        curve.get(0) if isinstance(reading, Start) else READERS[type(reading)](reading, without_round_zero(curve))
+        for curve in chosen
     ]
     known = [value for value in numbers if value is not None]
     return mean_of(known) if known and len(known) == len(numbers) else None
@@ -41,6 +56,21 @@ def read_sample(reading: CurveReading, seeds: CurvesBySeed, scale: float = 1.0) 
             for seed, runs in seeds.items()
         }
     )
+
+
+def read_mean_curve(reading: BestReading, seeds: CurvesBySeed) -> float | None:
+    """The number of the mean curve over seeds, at the rounds that all of them have."""
+    curves = [
+        without_round_zero(mean_curve([curves.get(reading.metric, {}) for curves in runs]))
+        for runs in seeds.values()
+        if runs
+    ]
+    return READERS[type(reading)](reading, mean_curve(curves)) if curves else None
+
+
+def mean_curve(curves: Sequence[Curve]) -> dict[int, float]:
+    common = set.intersection(*(set(curve) for curve in curves)) if curves else set[int]()
+    return {number: mean_of([curve[number] for curve in curves]) for number in sorted(common)}
 
 
 def select_curves(metric: str, curves: Curves) -> list[Curve]:
@@ -93,7 +123,12 @@ def read_reach(reading: Reach, curve: Curve) -> float | None:
 def read_convergence(reading: Converge, curve: Curve) -> float | None:
     rounds = pairwise(curve)
     return next(
-        (float(now) for before, now in rounds if has_converged(curve[before], curve[now], reading.tolerance)), None
+        (
+            float(now)
+            for before, now in rounds
+            if has_converged(curve[before], curve[now], reading.tolerance, relative=True)
+        ),
+        None,
     )
 
 
@@ -117,22 +152,25 @@ BYTES = ("bytes_up", "bytes_down", "bytes_peer")
 DETECTORS = "athena.detector_accuracy.*"
 
 
-def saved_percent(ours: CurvesBySeed, theirs: CurvesBySeed, *, worst: bool) -> float | None:
+def saved_percent(reading: Saved, ours: CurvesBySeed, theirs: CurvesBySeed) -> float | None:
     """Of all bytes of all rounds; `worst`: of those until convergence, as ATHENA-FL states its worst case."""
-    if not worst:
+    if not reading.worst:
         spent, usual = mean_bytes(ours), mean_bytes(theirs)
         return 100 * (1 - spent / usual) if usual > 0 else None
-    own, other = convergence_effort(ours), convergence_effort(theirs)
+    own = convergence_effort(ours, reading.own_bytes)
+    other = convergence_effort(theirs, reading.other_bytes)
     if own is None or other is None or other.bytes_per_epoch <= 0 or other.mean <= other.deviation:
         return None
     return 100 * bytes_saved(own, other)[1]
 
 
-def convergence_effort(seeds: CurvesBySeed) -> Effort | None:
-    """Rounds and bytes until convergence; None where nothing has converged."""
-    rounds = rounds_to_convergence(seeds)
-    mean, std = mean_and_std(rounds)
-    return None if mean is None else Effort(mean, std or 0.0, bytes_per_round(seeds))
+def convergence_effort(seeds: CurvesBySeed, round_bytes: float | None = None) -> Effort | None:
+    """Rounds and bytes until convergence, of each round those that were sent unless given; None where nothing has
+    converged."""
+    mean, std = mean_and_std(rounds_to_convergence(seeds))
+    if mean is None:
+        return None
+    return Effort(mean, std or 0.0, bytes_per_round(seeds) if round_bytes is None else round_bytes)
 
 
 def mean_over_seeds(seeds: CurvesBySeed, number: Callable[[Curves], float]) -> float:

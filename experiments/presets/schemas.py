@@ -16,7 +16,9 @@ PRESET: dict[str, Any] = {
     "source": "Iaisy, University of Bologna, 2024",
     "datasets": [{"name": "uci-har", "ready": True}],
     "published": 11,
+    "verdicts": None,
 }
+COUNTS = {"agree": 5, "differ": 4, "not_compared": 5, "fitted_agree": 3, "fitted": 15}
 
 
 class ScaleAnswer(Answer):
@@ -48,6 +50,32 @@ class DifferenceAnswer(Answer):
     """What is done instead."""
 
 
+class SettingAnswer(Answer):
+    model_config = example_config(name="batch size", tried=["32: 93.19", "64: 91.25"], chosen="32")
+
+    name: str
+    """What the study does not state."""
+    tried: list[str]
+    """Every value tried, with what came of it."""
+    chosen: str
+    """The one that is taken."""
+
+
+class CountsAnswer(Answer):
+    model_config = example_config(**COUNTS)
+
+    agree: int
+    """Within a point, or two published deviations, over 3 seeds at least."""
+    differ: int
+    """Further off."""
+    not_compared: int
+    """Not measured, or with fewer seeds."""
+    fitted_agree: int
+    """Of the fitted ones, those that agree."""
+    fitted: int
+    """Numbers that a setting was chosen by: in none of the other counts."""
+
+
 class PresetAnswer(Answer):
     model_config = example_config(**PRESET)
 
@@ -61,6 +89,8 @@ class PresetAnswer(Answer):
     """The data it needs."""
     published: int
     """How many published numbers it has."""
+    verdicts: CountsAnswer | None
+    """What its reproduction with the runs that came with this version came to; null where there were none."""
 
 
 class PresetDetail(PresetAnswer):
@@ -69,6 +99,7 @@ class PresetDetail(PresetAnswer):
         asked="What lies between federated and centralised?",
         found="A little sharing goes a long way.",
         differences=[{"study": "The batch size is not stated.", "here": "Batches of 32 samples."}],
+        settings=[],
         scales={"quick": SCALE, "full": SCALE},
         studies=[7],
     )
@@ -79,6 +110,8 @@ class PresetDetail(PresetAnswer):
     """What it found."""
     differences: list[DifferenceAnswer]
     """Where it is unclear or wrong, and what is done instead."""
+    settings: list[SettingAnswer]
+    """Settings that it does not state, and what was tried."""
     scales: dict[Literal["quick", "full"], ScaleAnswer]
     """Its grids."""
     studies: list[int]
@@ -101,6 +134,10 @@ class ComparedAnswer(Answer):
         published_std=None,
         approximate=False,
         note="",
+        fitted=False,
+        repeated=False,
+        verdict="differs",
+        why="The batch size is not stated.",
         mean=92.3,
         low=91.0,
         high=93.6,
@@ -126,6 +163,14 @@ class ComparedAnswer(Answer):
     """Whether it was read from a picture or stated roughly."""
     note: str
     """As what it is read, where that is not certain."""
+    fitted: bool
+    """Whether a setting was chosen because this number then comes out."""
+    repeated: bool
+    """Whether it is a printed number read in another way, which is not counted again."""
+    verdict: Literal["agrees", "differs", "not compared"]
+    """agrees: within a point or two published deviations, over 3 seeds at least."""
+    why: str
+    """Why it differs, or cannot be compared."""
     mean: Number | None
     """The measured mean over seeds; null where it cannot be compared."""
     low: Number | None
@@ -146,8 +191,27 @@ class ComparedAnswer(Answer):
     """Why it cannot be compared; empty where it can."""
 
 
+class ClaimAnswer(Answer):
+    model_config = example_config(
+        text="Centralised training beats federated training.", outcome="holds", p=0.001, n=5, comparisons=1, reason=""
+    )
+
+    text: str
+    """The study's sentence."""
+    outcome: Literal["holds", "opposite", "not shown", "not tested"]
+    """At the level of 5 %, one-sided."""
+    p: Number | None
+    """Of the weakest of its comparisons; null where it is not tested."""
+    n: int
+    """Matching seeds, or settings where spreads are compared."""
+    comparisons: int
+    """How many had to hold."""
+    reason: str
+    """Why it is not tested."""
+
+
 class PresetComparison(Answer):
-    model_config = example_config(preset="iaisy-2024", study=7, compared=1, rows=[])
+    model_config = example_config(preset="iaisy-2024", study=7, compared=1, verdicts=COUNTS, claims=[], rows=[])
 
     preset: str
     """The published study."""
@@ -155,5 +219,9 @@ class PresetComparison(Answer):
     """The study that was measured."""
     compared: int = Field(ge=0)
     """How many numbers could be compared."""
+    verdicts: CountsAnswer
+    """How many agree."""
+    claims: list[ClaimAnswer]
+    """The study's sentences as tests."""
     rows: list[ComparedAnswer]
     """One for each published number."""

@@ -11,7 +11,8 @@ from django.http import Http404
 
 from experiments.datasets.selectors import dataset_names, missing_data_text
 from experiments.models import Run, RunState, Study
-from experiments.presets.comparison import ComparisonRow, MeasuredCell, compare_with_published
+from experiments.presets.claims import ClaimResult, claim_results
+from experiments.presets.comparison import CellFinder, ComparisonRow, MeasuredCell, compare_with_published
 from experiments.presets.preset import CurveReading, Preset, ScaleName, presets
 from experiments.presets.readings import BYTES, DETECTORS, Curves, CurvesBySeed
 from experiments.statistics.over_seeds import with_missing_seeds
@@ -52,8 +53,18 @@ def full_specs(preset: Preset) -> list[dict[str, Any]]:
     return [spec.model_dump(mode="json") for spec in {run.cell: run.spec for run in runs}.values()]
 
 
-def preset_comparison(*, preset: Preset, study: Study) -> list[ComparisonRow]:
-    return compare_with_published(preset, measured_cells(study, preset_metrics(preset)), full_specs(preset), why_absent)
+@dataclass(frozen=True)
+class PresetResults:
+    """Every printed number beside what was measured, and every claim with its test."""
+
+    rows: list[ComparisonRow]
+    claims: list[ClaimResult]
+
+
+def preset_results(*, preset: Preset, study: Study) -> PresetResults:
+    cells = measured_cells(study, preset_metrics(preset))
+    finder = CellFinder(cells, full_specs(preset), why_absent)
+    return PresetResults(compare_with_published(preset, finder), claim_results(preset, finder))
 
 
 def why_absent(match: Mapping[str, Any]) -> str | None:
@@ -62,7 +73,7 @@ def why_absent(match: Mapping[str, Any]) -> str | None:
 
 
 def preset_metrics(preset: Preset) -> list[str]:
-    readings = [each.reading for each in preset.published]
+    readings = [*(each.reading for each in preset.published), *(each.reading for each in preset.claims)]
     metrics = [reading.metric for reading in readings if isinstance(reading, CurveReading)]
     return list(dict.fromkeys([*metrics, "accuracy", *BYTES, DETECTORS]))
 

@@ -16,19 +16,22 @@ from experiments.compare.charts.values import lost_text
 from experiments.compare.views.displays import displays_context
 from experiments.models import Study
 from experiments.presets import wording
+from experiments.presets.claims import ClaimResult, Outcome
 from experiments.presets.comparison import ComparisonRow
 from experiments.presets.preset import Preset, Scale, ScaleName, presets
 from experiments.presets.selectors import (
     LaunchablePart,
+    PresetResults,
     absent_datasets,
     block_datasets,
     count_published_runs,
     launchable_part,
-    preset_comparison,
     preset_launches,
     preset_or_404,
+    preset_results,
 )
 from experiments.presets.services import preset_launch, preset_plan
+from experiments.presets.verdicts import Verdict, count_verdicts, judge_row, stored_counts
 from experiments.studies.services.launch import Plan
 from experiments.web.requests import current_user, whole_number
 from workers.catalog import load_catalog
@@ -69,10 +72,17 @@ class ComparisonLine:
     lost: str
     difference: str
     inside: bool | None
+    verdict: Verdict
+    why: str
+    fitted: bool
+    repeated: bool
 
 
 def preset_list(request: HttpRequest) -> HttpResponse:
-    cards = [(preset, preset_datasets(preset), len(preset_launches(preset))) for preset in presets().values()]
+    cards = [
+        (preset, preset_datasets(preset), len(preset_launches(preset)), stored_counts(preset))
+        for preset in presets().values()
+    ]
     return render(request, "pages/presets.html", {"cards": cards})
 
 
@@ -80,14 +90,18 @@ def preset_page(request: HttpRequest, name: str) -> HttpResponse:
     preset = preset_or_404(name)
     launches = preset_launches(preset)
     study = find_measured_study(request, launches)
-    rows = preset_comparison(preset=preset, study=study) if study and preset.published else []
+    results = preset_results(preset=preset, study=study) if study and preset.published else PresetResults([], [])
+    rows = results.rows
     context: dict[str, Any] = {
         "preset": preset,
         "data": preset_datasets(preset),
         "scales": [scale_card(request, preset, scale) for scale in ("quick", "full")],
         "launches": launches[:STUDIES_SHOWN],
         "study": study,
-        "lines": [comparison_line(row) for row in rows if row.mean is not None],
+        "lines": [comparison_line(preset, row) for row in rows if row.mean is not None],
+        "stored_counts": stored_counts(preset),
+        "counts": count_verdicts(preset, rows) if rows else None,
+        "claims": [claim_line(each) for each in results.claims],
         "not_compared": Counter(row.reason for row in rows if row.mean is None).most_common(),
         "inside": sum(row.inside is True for row in rows),
         "with_interval": sum(row.inside is not None for row in rows),
@@ -135,8 +149,19 @@ def scale_card(request: HttpRequest, preset: Preset, name: Any) -> ScaleCard:
     return replace(card, plan=plan)
 
 
-def comparison_line(row: ComparisonRow) -> ComparisonLine:
-    published = row.published
+@dataclass(frozen=True)
+class ClaimLine:
+    text: str
+    outcome: Outcome
+    words: str
+
+
+def claim_line(result: ClaimResult) -> ClaimLine:
+    return ClaimLine(result.claim.text, result.outcome, wording.claim_text(result))
+
+
+def comparison_line(preset: Preset, row: ComparisonRow) -> ComparisonLine:
+    published, judgement = row.published, judge_row(preset, row)
     difference = "–" if row.difference is None else f"{row.difference:+.2f}"
     return ComparisonLine(
         wording.match_text(published.match),
@@ -148,4 +173,8 @@ def comparison_line(row: ComparisonRow) -> ComparisonLine:
         lost_text(row.lost, row.missed),
         difference,
         row.inside,
+        judgement.verdict,
+        judgement.why,
+        published.fitted,
+        published.repeated,
     )

@@ -7,9 +7,23 @@ from typing import Any
 
 from experiments.labels.axes import value_text
 from experiments.labels.metrics import metric_label
+from experiments.presets.claims import ClaimResult
 from experiments.presets.comparison import ComparisonRow
-from experiments.presets.preset import ArgMax, At, Converge, CurveReading, Over, Published, Reach, Saved
+from experiments.presets.preset import (
+    ArgMax,
+    At,
+    BestReading,
+    Converge,
+    CurveReading,
+    Final,
+    Over,
+    Published,
+    Reach,
+    Saved,
+    Size,
+)
 
+SMALL_P = 1e-4
 UNITS = {"percent": "%", "round": "rounds"}
 WHOLE = ("round", "swap rounds")
 PLAIN = {
@@ -17,6 +31,7 @@ PLAIN = {
     "max": "best {metric}",
     "argmax": "round of the best {metric}",
     "count": "rounds with swaps",
+    "start": "{metric} before training",
 }
 
 
@@ -30,19 +45,26 @@ def field_text(key: str, value: Any) -> str:
         return f"{key.replace('_', ' ')} {value_text(value)}" if value else ""
     name, rest = value.get("name"), {inner: each for inner, each in value.items() if inner != "name"}
     texts = [
-        field_text(inner, each) if isinstance(each, Mapping) else f"{inner} {value_text(each)}"
+        field_text(inner, each) if isinstance(each, Mapping) else f"{inner.replace('_', ' ')} {value_text(each)}"
         for inner, each in rest.items()
+        if each is not None
     ]
     return " ".join([*([str(name)] if name else []), *texts])
 
 
 def quantity_text(published: Published) -> str:
     reading = published.reading
+    if isinstance(reading, Size):
+        return noted("size of the model", published)
     if isinstance(reading, Saved):
-        return "bytes saved in the worst case" if reading.worst else "bytes saved"
+        return noted("bytes saved in the worst case" if reading.worst else "bytes saved", published)
     text = reading_text(reading)
     if published.against:
         text = f"{text}, less that of {match_text({'strategy': published.against['strategy']})}"
+    return noted(text, published)
+
+
+def noted(text: str, published: Published) -> str:
     return f"{text} ({published.note})" if published.note else text
 
 
@@ -57,7 +79,10 @@ def reading_text(reading: CurveReading) -> str:
             return f"rounds to {metric} {value_text(100 * reading.target)} %"
         case Converge():
             return f"rounds until {metric} settles"
-    return PLAIN[reading.take].format(metric=metric)  # type: ignore[attr-defined]
+    text = PLAIN[reading.take].format(metric=metric)  # type: ignore[attr-defined]
+    if isinstance(reading, BestReading) and reading.of == "mean-curve":
+        return f"{text}, of the mean curve"
+    return f"{text}, of the best run" if isinstance(reading, Final) and reading.of == "best-run" else text
 
 
 def number_text(value: float | None, published: Published) -> str:
@@ -79,6 +104,19 @@ def measured_text(row: ComparisonRow) -> str:
         return number_text(row.mean, row.published)
     mean, low, high = (number_text(value, row.published) for value in (row.mean, row.low, row.high))
     return f"{mean} [{low}, {high}]"
+
+
+def claim_text(result: ClaimResult) -> str:
+    """How sure it is, or why that is not known."""
+    if result.p is None:
+        return result.reason
+    of = "settings" if result.claim.compare == "spread" else "seeds"
+    many = f", the weakest of {result.comparisons} comparisons" if result.comparisons > 1 and of == "seeds" else ""
+    return (
+        f"p = {result.p:.2g}, {result.n} {of}{many}"
+        if result.p >= SMALL_P
+        else f"p < {SMALL_P:g}, {result.n} {of}{many}"
+    )
 
 
 def unit_text(published: Published) -> str:

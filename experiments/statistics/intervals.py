@@ -156,6 +156,14 @@ def t_within(t: float, freedom: int) -> float:
     return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
 
 
+def one_sided_p(mean: float, std: float, n: int) -> float:
+    """By Student's t: the probability of a mean at least that high over n values, were the true one 0."""
+    if std == 0:
+        return 0.5 if mean == 0 else 0.0 if mean > 0 else 1.0
+    within = t_within(abs(mean) / (std / math.sqrt(n)), n - 1)
+    return (1 - within) / 2 if mean > 0 else (1 + within) / 2
+
+
 @cache
 def t_quantile(n: int) -> float:
     """So many standard errors to each side of a mean of n values hold 95 %; found by halving."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-def has_converged(before: float, now: float, tolerance: float) -> bool:
-    """An accuracy (0..1) that changed by less than the tolerance since the epoch before. NaN never converges."""
-    return abs(now - before) < tolerance
+def has_converged(before: float, now: float, tolerance: float, *, relative: bool = False) -> bool:
+    """An accuracy (0..1) that changed by less than the tolerance since the epoch before. NaN never converges.
+
+    `relative`: by less than that share of the accuracy before, as ATHENA-FL has it.
+    """
+    return abs(now - before) < tolerance * (before if relative else 1.0)
 
 
 @dataclass(frozen=True)

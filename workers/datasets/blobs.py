@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from workers.catalog.component import QUICK_LOAD_VALUES, Arrays, Dataset, DatasetFacts, DatasetParameters
+from workers.catalog.component import QUICK_LOAD_VALUES, Arrays, Dataset, DatasetFacts, DatasetParameters, as_tuple
 from workers.errors import Problem
 from workers.streams import stream
 
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from workers.spec import RunSpec
 
 MOST_VALUES = 2**31
-
-
-def as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+BLOCK = 10_000
 
 
 class BlobsParameters(DatasetParameters):
@@ -75,5 +72,6 @@ def draw_samples(
     y = rng.permutation(np.arange(count, dtype=np.int64) % len(centres))
     x = rng.standard_normal((count, *centres.shape[1:]), dtype=np.float32)
     x *= np.float32(spread)
-    x += centres[y]
+    for first in range(0, count, BLOCK):  # all centres at once would take the memory of the samples again
+        x[first : first + BLOCK] += centres[y[first : first + BLOCK]]
     return np.clip(x, 0, 1, out=x), y

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workers.catalog.component import Arrays, DatasetFacts, Normalisation
+from workers.catalog.component import HALF, Arrays, DatasetFacts, Normalisation
 from workers.datasets._fetch import Original, Report
 from workers.datasets._imported import ImportedDataset
 from workers.datasets._originals import Originals
@@ -77,7 +77,7 @@ class Cifar10(ImportedDataset):
     """60,000 colour pictures of 32 x 32 pixels in ten classes: 50,000 to train, 10,000 to test.
 
     Originals: the binary version (`data_batch_1.bin`, ...) or the python version (`data_batch_1`, ...), unpacked or
-    not. Pixels in [0, 1]; `mazarakis-2023` normalises with that study's constants.
+    not. Pixels in [0, 1]; `mazarakis-2023` normalises with that study's constants, `half` with mean and std 0.5.
     """
 
     name = "cifar10"
@@ -93,7 +93,8 @@ class Cifar10(ImportedDataset):
         ),
     )
     normalisations: ClassVar[dict[str, Normalisation]] = {
-        "mazarakis-2023": Normalisation((0.507, 0.486, 0.440), (0.267, 0.256, 0.276))
+        "mazarakis-2023": Normalisation((0.507, 0.486, 0.440), (0.267, 0.256, 0.276)),
+        "half": HALF,
     }
 
     def read(self, originals: Originals, report: Report) -> Arrays:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from workers.catalog.component import Arrays, DatasetFacts
+from workers.catalog.component import HALF, Arrays, DatasetFacts, Normalisation
 from workers.datasets._fetch import Original, Report
 from workers.datasets._imported import ImportedDataset
 from workers.datasets._originals import Originals
@@ -17,7 +17,8 @@ SHAPE = (3, 32, 32)
 class Svhn(ImportedDataset):
     """99,289 cropped house-number digits of 32 x 32 colour pixels: 73,257 to train, 26,032 to test.
 
-    Originals: `train_32x32.mat` and `test_32x32.mat`; the label 10 is the digit 0. Pixels in [0, 1].
+    Originals: `train_32x32.mat` and `test_32x32.mat`; the label 10 is the digit 0. Pixels in [0, 1];
+    `half` normalises with mean and std 0.5.
     """
 
     name = "svhn"
@@ -37,6 +38,8 @@ class Svhn(ImportedDataset):
             "md5:eb5a983be6a315427106f1b164d9cef3",
         ),
     )
+
+    normalisations: ClassVar[dict[str, Normalisation]] = {"half": HALF}
 
     def read(self, originals: Originals, report: Report) -> Arrays:
         report(0.0, "train_32x32.mat")

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from workers.models._blocks import GlobalPool, Residual, conv_norm, initialise_he
-from workers.models._families import DeepOptions, Norm, WidthOptions
+from workers.models._families import DeepOptions, MobileOptions, Norm, WidthOptions
 
 if TYPE_CHECKING:
-    from workers.models.mobilenet_v2 import InvertedBlock, MobileNetV2Parameters
+    from workers.models.mobilenet_v2 import InvertedBlock
     from workers.models.xception import SeparableBlock
 
 
+def initialise_network(model: nn.Module, options: DeepOptions) -> nn.Module:
+    return initialise_he(model) if options.init == "he" else model
+
+
+def last_layers(features: int, classes: int, dropout: float) -> list[nn.Module]:
+    return [*([nn.Dropout(dropout)] if dropout else []), nn.Linear(features, classes)]
+
+
 def mobilenet(
-    channels: int, first: int, blocks: Sequence[tuple[int, int]], classes: int, options: WidthOptions
+    channels: int, first: int, blocks: Sequence[tuple[int, int]], classes: int, options: MobileOptions
 ) -> nn.Module:
     stride = 2 if options.stem == "imagenet" else 1
     layers = [*conv_norm(channels, first, 3, options.norm, stride=stride), nn.ReLU()]
@@ -26,19 +34,19 @@ def mobilenet(
         layers += [*conv_norm(inputs, inputs, 3, options.norm, stride=stride, groups=inputs), nn.ReLU()]
         layers += [*conv_norm(inputs, outputs, 1, options.norm), nn.ReLU()]
         inputs = outputs
-    return initialise_he(nn.Sequential(*layers, GlobalPool(), nn.Linear(inputs, classes)))
+    return initialise_network(
+        nn.Sequential(*layers, GlobalPool(), *last_layers(inputs, classes, options.dropout)), options
+    )
 
 
 def mobilenet_v2(
-    channels: int, blocks: Sequence[InvertedBlock], last: int, classes: int, options: MobileNetV2Parameters
+    channels: int, blocks: Sequence[InvertedBlock], last: int, classes: int, options: MobileOptions
 ) -> nn.Module:
     stride = 2 if options.stem == "imagenet" else 1
     layers = [*conv_norm(channels, blocks[0].inputs, 3, options.norm, stride=stride), nn.ReLU6()]
     layers += [inverted_residual(block, options.norm) for block in blocks]
     layers += [*conv_norm(blocks[-1].outputs, last, 1, options.norm), nn.ReLU6(), GlobalPool()]
-    if options.dropout:
-        layers.append(nn.Dropout(options.dropout))
-    return initialise_he(nn.Sequential(*layers, nn.Linear(last, classes)))
+    return initialise_network(nn.Sequential(*layers, *last_layers(last, classes, options.dropout)), options)
 
 
 def inverted_residual(block: InvertedBlock, norm: Norm) -> nn.Module:
@@ -59,7 +67,7 @@ def resnet(channels: int, stages: Sequence[int], per_stage: int, classes: int, o
             stride = 2 if stage and not block else 1
             layers.append(basic_block(inputs, outputs, stride, options.norm))
             inputs = outputs
-    return initialise_he(nn.Sequential(*layers, GlobalPool(), nn.Linear(inputs, classes)))
+    return initialise_network(nn.Sequential(*layers, GlobalPool(), nn.Linear(inputs, classes)), options)
 
 
 def resnet_stem(channels: int, outputs: int, options: DeepOptions) -> list[nn.Module]:
@@ -86,7 +94,7 @@ def xception(
     layers += [separable_block(block, options.norm, rectify_first=bool(number)) for number, block in enumerate(blocks)]
     for inputs, outputs in pairwise([blocks[-1].planes[-1], *last]):
         layers += [*separable_layers(inputs, outputs, options.norm), nn.ReLU()]
-    return initialise_he(nn.Sequential(*layers, GlobalPool(), nn.Linear(last[-1], classes)))
+    return initialise_network(nn.Sequential(*layers, GlobalPool(), nn.Linear(last[-1], classes)), options)
 
 
 def separable_layers(inputs: int, outputs: int, norm: Norm) -> list[nn.Module]:

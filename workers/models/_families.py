@@ -33,11 +33,18 @@ class DeepOptions(Parameters):
     """imagenet: as published, halves the picture at once. cifar: keeps small pictures whole at first."""
     norm: Literal["batch", "group"] = "batch"
     """batch as published; group needs no statistics of a client's batch."""
+    init: Literal["he", "torch"] = "he"
+    """Initial convolutions: he for deep rectified networks (fan out), or torch's own default."""
 
 
 class WidthOptions(DeepOptions):
     width: float = Field(1.0, gt=0, le=2)
     """Multiplier of all channel counts."""
+
+
+class MobileOptions(WidthOptions):
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of the last features left out at random in training."""
 
 
 class Conv(NamedTuple):
@@ -159,6 +166,25 @@ class ConvNet(WithNorm):
 
         sizes = (self.features(shape), self.hidden, self.outputs(classes))
         return conv_net((shape[0], *self.channels), self.kernel, self.padding, sizes, params)
+
+
+class BinaryConvNet(ConvNet):
+    """A convolutional network that with two classes has one logit z and answers (0, z), whose softmax is the sigmoid of
+    z: cross entropy on it is binary cross entropy. With more classes it has one logit for each.
+    """
+
+    def outputs(self, classes: int) -> int:
+        return 1 if classes == 2 else classes
+
+    def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
+        network = super().build(shape, classes, params)
+        if classes > 2:
+            return network
+        from torch import nn
+
+        from workers.models._blocks import OneLogit
+
+        return nn.Sequential(network, OneLogit())
 
 
 class DeepNet(WithNorm):

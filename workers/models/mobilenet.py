@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workers.catalog.component import Shape
-from workers.models._families import Conv, DeepNet, WidthOptions, scaled_channels
+from workers.models._families import Conv, DeepNet, MobileOptions, scaled_channels
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +25,7 @@ class MobileNet(DeepNet):
     name = "mobilenet"
     label = "MobileNet"
     paper = "Howard et al.: MobileNets: Efficient CNNs for Mobile Vision Applications, 2017"
-    Params = WidthOptions
+    Params = MobileOptions
 
     def convs(self, channels: int, params: Any) -> Iterator[Conv]:
         inputs = scaled_channels(FIRST, params.width)

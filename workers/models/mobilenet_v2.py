@@ -3,10 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import Field
-
 from workers.catalog.component import Shape
-from workers.models._families import Conv, DeepNet, WidthOptions
+from workers.models._families import Conv, DeepNet, MobileOptions
 
 if TYPE_CHECKING:
     import torch
@@ -22,11 +20,6 @@ SEQUENCES = (
     (6, 160, 3, 2),
     (6, 320, 1, 1),
 )
-
-
-class MobileNetV2Parameters(WidthOptions):
-    dropout: float = Field(0.0, ge=0, lt=1)
-    """Share of the last features left out at random in training."""
 
 
 class InvertedBlock(NamedTuple):
@@ -46,7 +39,7 @@ class MobileNetV2(DeepNet):
     name = "mobilenet-v2"
     label = "MobileNetV2"
     paper = "Sandler et al.: MobileNetV2: Inverted Residuals and Linear Bottlenecks, CVPR 2018"
-    Params = MobileNetV2Parameters
+    Params = MobileOptions
 
     def convs(self, channels: int, params: Any) -> Iterator[Conv]:
         yield Conv(channels, rounded_channels(FIRST, params.width), 3)

@@ -7,6 +7,8 @@ from itertools import chain
 from typing import Any
 
 APP_FIELDS = ("name", "config", "clients", "metrics")
+ADDED_LATER = {"feature_noise_kind": "variance"}
+"""What the fields mean that stored specs of earlier versions lack, where it is not null."""
 
 
 def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -37,8 +39,10 @@ def varying_flat_paths(rows: Sequence[Mapping[str, Any]], ignore: Iterable[str] 
     """The same for specs that are flat already: a lab compares hundreds at a time."""
     first, varying = rows[0] if rows else {}, set[str]()
     for row in rows[1:]:
-        varying.update(path for path, value in row.items() if values_differ(value, first.get(path)))
-        varying.update(path for path in first.keys() - row.keys() if first[path] is not None)
+        varying.update(
+            path for path, value in row.items() if values_differ(value, first.get(path, ADDED_LATER.get(path)))
+        )
+        varying.update(path for path in first.keys() - row.keys() if first[path] != ADDED_LATER.get(path))
     varying -= set(ignore)
     return [path for path in dict.fromkeys(chain.from_iterable(rows)) if path in varying]
 

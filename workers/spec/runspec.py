@@ -8,10 +8,10 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from workers.catalog import load_catalog
-from workers.catalog.component import Component, DatasetFacts, DatasetParameters, Kind, Parameters
+from workers.catalog.component import Component, DatasetFacts, DatasetParameters, Kind, Parameters, as_tuple
 from workers.errors import Problem, SpecError
 
 CONFIG = ConfigDict(
@@ -58,6 +58,9 @@ class SpecPart(BaseModel):
     model_config = CONFIG
 
 
+ClassWeights = Annotated[tuple[Annotated[float, Field(ge=0)], ...], BeforeValidator(as_tuple), Field(min_length=2)]
+
+
 class Hybrid(SpecPart):
     method: Literal["share-disjoint", "unify"] = "share-disjoint"
     """share-disjoint: every client shares part of its samples. unify: some clients share all of theirs."""
@@ -71,6 +74,9 @@ class Local(SpecPart):
     batch_size: int = Field(32, ge=1)
     """Samples per local step; the last batch of an epoch may be smaller."""
     optimizer: OptimizerChoice = Field(default_factory=lambda: load_catalog().optimizers["sgd"].Params())
+    class_weights: ClassWeights | None = None
+    """What a sample's training loss is multiplied by, for each class, before the mean over the batch. In a grid it is
+    written [[...]]. Empty: every class counts once."""
 
 
 class Evaluation(SpecPart):
@@ -100,7 +106,10 @@ class RunSpec(SpecPart):
     strategy: StrategyChoice
     partition: PartitionChoice = Field(default_factory=lambda: load_catalog().partitions["iid"].Params())
     feature_noise: float = Field(0.0, ge=0)
-    """Client i of N gets Gaussian noise of variance sigma * i / N on its [0, 1] data."""
+    """Sigma of the Gaussian noise on a client's data, which grows from the first client to the last."""
+    feature_noise_kind: Literal["variance", "deviation"] = "variance"
+    """variance: client i = 1..N gets variance sigma * i / N on its [0, 1] data. deviation: client i = 0..N-1 gets
+    standard deviation sigma * i / (N - 1), after normalisation, as in NIID-Bench's code."""
     hybrid: Hybrid = Hybrid()
     clients: int | None = Field(10, ge=1)
     """Number of clients; null takes all natural clients."""
@@ -244,6 +253,7 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
     ]
     for kind, params in components:
         yield from fit_problems(catalog.get(kind, params.name), spec)
+    yield from class_weight_problems(spec)
     if spec.clients is None and facts.natural_clients is None:
         yield Problem("clients", f"{spec.dataset.name} has no natural clients: give a number.")
     elif spec.client_count > facts.train:
@@ -257,6 +267,21 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
     if not spec.evaluation.validation and needs_validation(spec):
         label = catalog.strategies[spec.strategy.name].label
         yield Problem("evaluation.validation", f"{label} {NO_VALIDATION}")
+
+
+def class_weight_problems(spec: RunSpec) -> Iterator[Problem]:
+    weights, classes = spec.local.class_weights, spec.dataset_facts.classes
+    if weights is None:
+        return
+    if len(weights) != classes:
+        yield Problem(
+            "local.class_weights", f"{len(weights)} weights, but {spec.dataset.name} has {classes} classes: one each."
+        )
+    elif not any(weights):
+        yield Problem("local.class_weights", "All weights are 0, so that nothing is learnt: give one class at least 1.")
+    if load_catalog().strategies[spec.strategy.name].model_classes(spec) != classes:
+        label = load_catalog().strategies[spec.strategy.name].label
+        yield Problem("local.class_weights", f"The models that {label} trains have other classes: leave it empty.")
 
 
 def fit_problems(component: Component, spec: RunSpec) -> tuple[Problem, ...]:

@@ -39,7 +39,7 @@ class AthenaServer(ClusteredServer):
 
     def __init__(self, context: MethodContext, params: Any) -> None:
         super().__init__(context, params)
-        self.tolerance, self.freeze = params.tolerance, params.freeze
+        self.tolerance, self.freeze, self.relative = params.tolerance, params.freeze, params.relative
         self.detector_bytes = sum(tensor.nbytes for tensor in context.initial.values())
 
     def learn(self, models: Mapping[int, Tensors]) -> tuple[Tensors, dict[str, float]]:
@@ -75,6 +75,13 @@ class AthenaServer(ClusteredServer):
         right = {task: ((own > 0) == (y == class_of(task))).double() for task, own in odds.items()}
         return Outputs(class_log_odds(odds, len(self.names)), right)
 
+    def group_models(self, model: Tensors) -> dict[int, Tensors]:
+        """For each client the detectors of its own group, shared between its members."""
+        by_group: dict[int, Tensors] = {}
+        for path, tensor in model.items():
+            by_group.setdefault(int(path.partition("/")[0]), {})[path] = tensor
+        return {client: by_group[group] for client, group, _ in self.members()}
+
     def judge(self, number: int, accuracies: Mapping[str, float]) -> dict[str, float]:
         """Convergence is looked for between evaluations with training in between, from the first trained model on."""
         for row, task in enumerate(self.detectors):
@@ -92,7 +99,8 @@ class AthenaServer(ClusteredServer):
 
     def judge_detector(self, row: int, accuracy: float) -> None:
         table, rounds = self.state, self.state["rounds"][row]
-        if not table["converged"][row] and has_converged(table["accuracy"][row].item(), accuracy, self.tolerance):
+        before = table["accuracy"][row].item()
+        if not table["converged"][row] and has_converged(before, accuracy, self.tolerance, relative=self.relative):
             table["converged"][row] = rounds
         table["accuracy"][row] = accuracy
         table["judged"][row] = rounds

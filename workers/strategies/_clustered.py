@@ -18,6 +18,7 @@ from workers.engine.messages.exchange import tasks_in
 from workers.engine.messages.message_keys import CONFIG, ROUND, task_record
 from workers.engine.server.averaging import Averaging, array_record, mean_of, weights_of
 from workers.engine.server.method import MethodContext, Survey
+from workers.errors import FederationError
 from workers.spec import RunSpec
 from workers.strategies.clustered import ClusterParameters
 
@@ -40,7 +41,7 @@ class ClusteredServer(Averaging):
 
     def learn(self, models: Mapping[int, Tensors]) -> tuple[Tensors, dict[str, float]]:
         clients = sorted(models)
-        squares = squared_distances(stacked_layers([models[client] for client in clients]))
+        squares = squared_distances(stacked_layers([self.compared_tensors(models[client]) for client in clients]))
         late = late_rows(clients, self.params.late_clients)
         early = np.flatnonzero(~late)
         eps = None if self.params.eps == "auto" else self.params.eps
@@ -52,6 +53,18 @@ class ClusteredServer(Averaging):
         start = {f"{task}/{name}": tensor for task in self.tasks(1) for name, tensor in self.initial.items()}
         counts = {"groups": len(groups), "purity": self.findings["purity"], "noise": len(grouping.noise)}
         return start, {f"{self.spec.strategy.name}.{name}": float(value) for name, value in counts.items()}
+
+    def compared_tensors(self, model: Tensors) -> Tensors:
+        """What of a probe says how near its client is to another."""
+        if self.params.compare == "weights":
+            return model
+        name = list(model)[-1]
+        if model[name].ndim != 1:
+            raise FederationError(
+                f"The last layer of {self.spec.model.name} has no biases to compare clients by: take another model, or "
+                "compare: weights."
+            )
+        return {name: model[name]}
 
     def remember(
         self, clients: Sequence[int], late: np.ndarray, early: np.ndarray, grouping: Grouping, group: np.ndarray

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from flwr.app import ArrayRecord, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.serverapp import Grid
 
 from workers.engine.messages.arrays import Tensors
 from workers.engine.messages.message_keys import OBSERVED
 from workers.engine.server.averaging import Averaging
+from workers.engine.server.method import MethodContext
 from workers.engine.training.rule import LocalRule, LocalWork
+from workers.streams import stream
 
 
 class ObservingServer(Averaging):
@@ -38,3 +41,17 @@ class ObservedModel(LocalRule):
 
     def reply_name(self, work: LocalWork) -> str:
         return OBSERVED
+
+
+class LastClientServer(Averaging):
+    """Asks one client of the cohort, drawn by the round, and takes its model."""
+
+    def __init__(self, context: MethodContext) -> None:
+        super().__init__(context)
+        self.seed = context.spec.seed
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        requests = list(super().configure_train(server_round, arrays, config, grid))
+        return [requests[int(stream(self.seed, "strategy", round=server_round).integers(len(requests)))]]

@@ -13,6 +13,7 @@ from workers.engine.messages.message_keys import ARRAYS, SAMPLES
 from workers.engine.server.averaging import Averaging, array_record, metric, weights_of
 from workers.engine.server.method import MethodContext
 from workers.engine.training.rule import Contribution, LocalRule, LocalWork
+from workers.strategies._fedavg import ProximalTerm
 
 VALIDATION_LOSS, VALIDATED = "validation-loss", "validated"
 
@@ -101,11 +102,18 @@ class QFedAvgServer(Averaging):
 EFFECTIVE_STEPS = "effective-steps"
 
 
-class EffectiveSteps(LocalRule):
-    """Sends a_i along with the model."""
+class EffectiveSteps(ProximalTerm):
+    """Sends a_i along with the model; with mu above 0 the gradient gains mu (w - w_t), which shortens each step."""
+
+    def __init__(self, mu: float, lr: float) -> None:
+        super().__init__(mu)
+        self.shrinkage = lr * mu
 
     def finish(self, work: LocalWork) -> Contribution:
-        return Contribution(metrics={EFFECTIVE_STEPS: work.optimizer.effective_steps(work.steps).tolist()})
+        steps = work.optimizer.effective_steps(work.steps)
+        if self.shrinkage:
+            steps = (1 - (1 - self.shrinkage) ** steps) / self.shrinkage
+        return Contribution(metrics={EFFECTIVE_STEPS: steps.tolist()})
 
 
 class FedNovaServer(Averaging):

@@ -1,4 +1,4 @@
-"""What federated strategies are measured against: all data in one place, and nobody sharing anything."""
+"""What federated strategies are measured against: all data in one place, nobody sharing anything, a known defect."""
 
 from __future__ import annotations
 
@@ -42,3 +42,23 @@ class LocalOnly(Strategy):
         from workers.strategies._references import LocalOnlyServer
 
         return Method(LocalOnlyServer(context), OwnModel(), personal=True)
+
+
+class LastClient(Strategy):
+    """Reference: a known defect. The new global model is that of the client trained last; the others count for nothing.
+
+    So it goes where all clients of a program share one network object: the "average" of the cohort is an average of
+    one and the same network. w <- w_j, with j drawn anew in every round from the cohort: in such a program the order of
+    training is as random as the draw of the cohort. Nobody would see what the others do, so they are not asked to
+    train: times and bytes are those of one client.
+    """
+
+    name = "last-client"
+    label = "Last client (a defect)"
+    paper = "Mazarakis: comparison of aggregation algorithms, University of West Attica, 2023 (as its code is printed)"
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.server.method import Method
+        from workers.strategies._references import LastClientServer
+
+        return Method(LastClientServer(context))

@@ -70,23 +70,38 @@ class QFedAvg(Strategy):
         return Method(QFedAvgServer(context, params.q, lr), LossBeforeTraining())
 
 
+class FedNovaParameters(Parameters):
+    mu: float = Field(0.0, ge=0)
+    """Weight of FedProx's proximal term on the clients; 0 is FedNova as published."""
+
+
 class FedNova(Strategy):
     """FedAvg that normalises each client's movement by its number of local steps before averaging.
 
     d_i = (w_t - w_i) / a_i;  w <- w_t - tau_eff sum_i p_i d_i, with p_i = n_i / n over the cohort and
     tau_eff = sum_i p_i a_i. a_i = tau_i without momentum, with momentum rho
     a_i = (tau_i - rho (1 - rho^tau_i) / (1 - rho)) / (1 - rho). Equal numbers of steps give FedAvg.
+    With `mu` a client's loss gains (mu/2) ||w - w_t||^2 as in FedProx, and a_i = (1 - (1 - lr mu)^tau_i) / (lr mu).
     """
 
     name = "fednova"
     label = "FedNova"
     paper = "Wang et al.: Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, 2020"
+    Params = FedNovaParameters
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         yield from summed_gradient_problems(spec, self.label)
+        momentum = spec.local.optimizer.model_dump().get("momentum", 0.0)
+        if isinstance(spec.strategy, FedNovaParameters) and spec.strategy.mu and momentum:
+            yield Problem(
+                "strategy.mu",
+                "FedNova's steps with a proximal term are known without momentum only: set local.optimizer.momentum to "
+                "0, or mu to 0.",
+            )
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
         from workers.strategies._weighting import EffectiveSteps, FedNovaServer
 
-        return Method(FedNovaServer(context), EffectiveSteps())
+        lr: float = context.spec.local.optimizer.model_dump()["lr"]
+        return Method(FedNovaServer(context), EffectiveSteps(params.mu, lr))

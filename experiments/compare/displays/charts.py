@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Literal
 
 from django.http import QueryDict
 
 from experiments.charts.chart import Chart, DataTable
 from experiments.charts.smoothing import LineOptions
 from experiments.charts.styles import HUES, CellStyle, LineStyle, dash_at
+from experiments.client_data.charts import held_description, held_figure, held_info, held_title
+from experiments.client_data.selectors import client_distribution
 from experiments.compare.chart_builders import MOST_LINES, published_beside_values, published_of_selection
 from experiments.compare.charts.bars import (
     BarsInfo,
@@ -48,6 +51,7 @@ from experiments.labels.metrics import DETECTOR_ACCURACY, MetricLabel, metric_la
 from experiments.presets.marks import marks_on_curve
 from experiments.statistics.curves import curve_statistics
 from experiments.statistics.over_seeds import SeedStatistics
+from workers.client_data.assignment import federation_spec
 from workers.spec import is_app
 
 TRAFFIC_LABEL = MetricLabel("bytes", "Traffic of all rounds", "MB", 1e-6, 2)
@@ -151,6 +155,23 @@ def final_bars_chart(subject: Subject) -> Chart:
     return replace(chart, figure=add_published_marks(dict(chart.figure), published_marks), notes=notes)
 
 
+def classes_held_chart(subject: Subject) -> Chart:
+    return held_chart(subject, "classes")
+
+
+def samples_held_chart(subject: Subject) -> Chart:
+    return held_chart(subject, "samples")
+
+
+def held_chart(subject: Subject, of: Literal["classes", "samples"]) -> Chart:
+    """Of the study's first federation of natural clients."""
+    cell = next(cell for cell in subject.selection.cells if subject.selection.flat[cell.key]["partition"] == "natural")
+    distribution = client_distribution(federation_spec(cell.spec))
+    info = held_info(distribution.held if of == "classes" else distribution.sizes, of)
+    table = lambda: DataTable((of, "clients"), tuple(zip(info.names, info.clients, strict=True)))  # noqa: E731
+    return Chart(held_title(of), held_figure(info), held_description(info), table, distribution.dataset)
+
+
 def sizes_chart(subject: Subject) -> Chart:
     return bars_chart(subject, model_sizes_info(subject.selection.specs), "Sizes of the models")
 
@@ -168,6 +189,8 @@ DISPLAY_CHARTS: dict[str, Callable[[Subject], Chart]] = {
     "detectors-together": detectors_together_chart,
     "final-bars": final_bars_chart,
     "sizes": sizes_chart,
+    "classes-held": classes_held_chart,
+    "samples-held": samples_held_chart,
 }
 DISPLAY_CHART_TITLES = {
     "swap-moments": "Accuracy with swap and average moments",
@@ -176,4 +199,6 @@ DISPLAY_CHART_TITLES = {
     "detectors-together": "All detectors together beside their mean",
     "final-bars": "Final accuracy",
     "sizes": "Sizes of the models",
+    "classes-held": "Clients by the classes they hold",
+    "samples-held": "Clients by the samples they hold",
 }

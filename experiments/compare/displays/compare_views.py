@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from experiments.compare.chart_builders import MOST_LINES
 from experiments.compare.displays.subject import Subject
-from experiments.labels.axes import axis_title
+from experiments.labels.axes import MAIN_AXES, Axes, axis_title
 from experiments.labels.metrics import metric_label, sort_metric_names
 
 RATIO = "hybrid.ratio"
@@ -51,13 +52,33 @@ def brief_choice(subject: Subject) -> list[tuple[str, str]]:
 
 
 def split_curves(subject: Subject, title: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """One chart, or one for each value of the smallest axis where there are more lines than a chart takes."""
-    axes = {axis: list(dict.fromkeys(words.values())) for axis, words in subject.selection.axes.items()}
-    others = sorted((len(words), axis) for axis, words in axes.items() if axis not in ("strategy", RATIO))
-    if len(subject.selection.cells) <= MOST_LINES or not others:
-        return [(title, [])]
-    axis = next((axis for _, axis in others if axis != "hybrid.method"), others[0][1])
-    return [(f"{title}, {axis_title(axis)} {word}", [("only", f"{axis}:{word}")]) for word in axes[axis]]
+    """One chart; where there are more lines than a chart takes, one for each value of the smallest axis, and so on with
+    the next until every line is drawn."""
+    axes = {axis: words for axis, words in subject.selection.axes.items() if axis not in ("strategy", RATIO)}
+    order = sorted(
+        axes, key=lambda axis: (axis == "hybrid.method", len(set(axes[axis].values())), axis not in MAIN_AXES)
+    )
+    return split_cells([cell.key for cell in subject.selection.cells], axes, order, title, [])
+
+
+def split_cells(
+    cells: Sequence[str], axes: Axes, order: Sequence[str], title: str, only: list[tuple[str, str]]
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    if len(cells) <= MOST_LINES or not order:
+        return [(title, only)]
+    axis, *rest = order
+    parts: dict[str, list[str]] = {}
+    for cell in cells:
+        parts.setdefault(axes[axis][cell], []).append(cell)
+    if len(parts) == 1:
+        return split_cells(cells, axes, rest, title, only)
+    return [
+        part
+        for word, own in parts.items()
+        for part in split_cells(
+            own, axes, rest, f"{title}, {axis_title(axis)} {word}", [*only, ("only", f"{axis}:{word}")]
+        )
+    ]
 
 
 def overlay_views(subject: Subject) -> list[CompareView]:
@@ -88,6 +109,30 @@ def ratio_to_target_views(subject: Subject) -> list[CompareView]:
 
 def target_choices(subject: Subject) -> list[tuple[str, str]]:
     return [("value", "rounds"), ("target", f"{100 * subject.target:g}")]
+
+
+BATCH_SIZE, RATE = "local.batch_size", "local.optimizer.lr"
+TUNED_AXES = (BATCH_SIZE, "local.optimizer", "local.epochs")
+
+
+def tuning_views(subject: Subject) -> list[CompareView]:
+    """Final accuracy over batch size and learning rate, a panel for each number of epochs, of everything that was tried
+    with several of both."""
+    axes = {axis: words for axis, words in subject.selection.axes.items() if axis not in TUNED_AXES}
+    tried: dict[tuple[str, ...], list[tuple[Any, Any]]] = {}
+    for cell, row in subject.selection.flat.items():
+        if row.get(BATCH_SIZE) is not None and row.get(RATE) is not None:
+            tried.setdefault(tuple(axes[axis][cell] for axis in axes), []).append((row[BATCH_SIZE], row[RATE]))
+    return [
+        CompareView(" · ".join(["The tuning grid", *words]), "map", tuning_query(subject, list(axes), words))
+        for words, settings in tried.items()
+        if all(len(set(values)) > 1 for values in zip(*settings, strict=True))
+    ]
+
+
+def tuning_query(subject: Subject, axes: Sequence[str], words: Sequence[str]) -> str:
+    only = [("only", f"{axis}:{word}") for axis, word in zip(axes, words, strict=True)]
+    return view_query(subject, ("against", BATCH_SIZE), ("second", RATE), *only)
 
 
 def view_query(subject: Subject, *choices: tuple[str, str]) -> str:

@@ -101,6 +101,18 @@ def has_groups(subject: Subject) -> bool:
     return bool(tables.run_groupings(subject))
 
 
+def has_natural_clients(subject: Subject) -> bool:
+    return any(row.get("partition") == "natural" for row in subject.selection.flat.values())
+
+
+def has_centralised_cells(subject: Subject) -> bool:
+    return sum(strategy["name"] == "centralised" for strategy in subject.strategies) > 1
+
+
+def has_tuning_grid(subject: Subject) -> bool:
+    return "accuracy" in subject.metrics and bool(compare_views.tuning_views(subject))
+
+
 def target_views(subject: Subject) -> list[CompareView]:
     return compare_views.ratio_to_target_views(subject) if has_ratios(subject) else []
 
@@ -124,4 +136,7 @@ OFFERS: dict[Display, Offer] = {
     "sizes": Offer(has_several_models, charts=("sizes",)),
     "groups": Offer(has_groups, tables=tables.group_tables),
     "holdings": Offer(has_own_engine),
+    "holdings-histograms": Offer(has_natural_clients, charts=("classes-held", "samples-held")),
+    "centralised-table": Offer(has_centralised_cells, tables=tables.centralised_tables),
+    "tuning-map": Offer(has_tuning_grid, views=compare_views.tuning_views),
 }

@@ -16,8 +16,9 @@ from experiments.compare.charts.values import (
 )
 from experiments.labels.axes import Axes, axis_title
 from experiments.labels.metrics import MetricLabel
-from experiments.presets.preset import ArgMax, CurveReading, Max, Over, Reach
-from experiments.presets.readings import CurvesBySeed, read_sample
+from experiments.presets.preset import ArgMax, BestReading, CurveReading, Max, Over, Reach
+from experiments.presets.readings import CurvesBySeed, read_mean_curve, read_sample
+from experiments.statistics.over_seeds import Sample, merge_seeds
 
 MOST_OPEN_ROWS = 24
 
@@ -82,8 +83,8 @@ def stability_columns(rounds: int) -> tuple[ReadingColumn, ...]:
 
 
 BEST_COLUMNS = (
-    ReadingColumn(accuracy_label("Best accuracy"), Max(take="max")),
-    ReadingColumn(MetricLabel("argmax", "In round", digits=1), ArgMax(take="argmax"), judged=False),
+    ReadingColumn(accuracy_label("Best accuracy of the mean curve"), Max(take="max", of="mean-curve")),
+    ReadingColumn(MetricLabel("argmax", "In round", digits=0), ArgMax(take="argmax", of="mean-curve"), judged=False),
 )
 
 
@@ -108,7 +109,7 @@ def reading_table(
     """
     label_axes = axes if label_axes is None else label_axes
     cells = {cell: seeds for cell, seeds in cells.items() if seeds}
-    samples = [{cell: read_sample(column.reading, seeds) for cell, seeds in cells.items()} for column in columns]
+    samples = [{cell: column_sample(column.reading, seeds) for cell, seeds in cells.items()} for column in columns]
     groups = rival_groups(list(cells), axes, compared)
     standing = [
         standings(column_samples, groups, higher=column.label.higher_is_better) if column.judged else {}
@@ -133,6 +134,14 @@ def reading_table(
     return DisplayTable(
         title, row_heads(label_axes, compared), tuple(each.label.axis for each in columns), rows, caption
     )
+
+
+def column_sample(reading: CurveReading, seeds: CurvesBySeed) -> Sample:
+    """What is read from the mean curve is one number of all seeds."""
+    if not isinstance(reading, BestReading) or reading.of == "run":
+        return read_sample(reading, seeds)
+    value = read_mean_curve(reading, seeds)
+    return merge_seeds({} if value is None else {0: [value]})
 
 
 READING_CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"

@@ -25,9 +25,18 @@ from experiments.compare.displays.reading_table import (
 )
 from experiments.compare.displays.subject import Subject
 from experiments.compare.samples import samples_of
-from experiments.labels.axes import Axes, axis_title
+from experiments.labels.axes import Axes, axis_title, method_name
+from experiments.labels.metrics import metric_label
 from experiments.models import Run, RunState
-from experiments.presets.readings import BYTES, DETECTORS, CurvesBySeed, convergence_effort, convergence_numbers
+from experiments.presets.preset import Final
+from experiments.presets.readings import (
+    BYTES,
+    DETECTORS,
+    CurvesBySeed,
+    convergence_effort,
+    convergence_numbers,
+    read_sample,
+)
 from experiments.results.charts.findings import finding_text
 
 MOST_MEMBER_TABLES = 6
@@ -114,10 +123,32 @@ def table_field(entry: PivotEntry | None, table: PivotTable) -> TableField:
     return TableField(sample_text(entry.sample, table.label), entry.standing, note)
 
 
+def centralised_tables(subject: Subject) -> list[DisplayTable]:
+    """Final accuracy of training on pooled data: a row for each data set and model, a column for each run length."""
+    curves = subject.curves("accuracy")
+    cells = [cell for cell in subject.selection.cells if method_name(cell.spec) == "centralised"]
+    epochs = sorted({centralised_epochs(cell.spec) for cell in cells})
+    label, reading = metric_label("accuracy"), Final(take="final")
+    rows: dict[tuple[str, str], dict[int, TableField]] = {}
+    for cell in cells:
+        sample = read_sample(reading, curves[cell.key])
+        field = TableField(sample_text(sample, label), note=lost_text(sample.lost, sample.missed))
+        heads = (str(cell.spec["dataset"]["name"]), str(cell.spec["model"]["name"]))
+        rows.setdefault(heads, {})[centralised_epochs(cell.spec)] = field
+    filled = tuple((heads, tuple(row.get(each, TableField("–")) for each in epochs)) for heads, row in rows.items())
+    columns = tuple(f"{each:,} epochs" for each in epochs)
+    title = f"Training on pooled data: {label.axis}"
+    return [DisplayTable(title, ("data set", "model"), columns, filled, "Mean ± std over seeds")]
+
+
+def centralised_epochs(spec: Mapping[str, Any]) -> int:
+    return int(spec["rounds"] * spec["local"]["epochs"])
+
+
 CONVERGENCE_COLUMNS = ("Rounds", "MB per round", "MB, mean", "MB, worst case")
 CONVERGENCE_CAPTION = (
-    "Until accuracy changes by less than 0.1 points from one round to the next, each detector for itself where there "
-    "are any. Worst case: one standard deviation more rounds. Bytes are those of all clients together."
+    "Until accuracy changes by less than 0.1 % of itself from one round to the next, each detector for itself where "
+    "there are any. Worst case: one standard deviation more rounds. Bytes are those of all clients together."
 )
 
 

@@ -94,6 +94,12 @@ def test_notes_say_what_is_drawn_and_what_is_left_out() -> None:
     )
 
 
+def test_a_million_clients_are_said_to_be_as_many_and_drawn_as_some() -> None:
+    some = replace(PORTRAIT, sizes=(4,) * 300, clients=tuple(range(300)), shared=None, total=1_000_000)
+    assert client_distribution_facts(some)[0] == Fact("Clients", "1,000,000")
+    assert "300 of 1,000,000 clients drawn, ranges are of these" in client_distribution_notes(some)
+
+
 def test_it_is_told_in_words_too() -> None:
     assert client_distribution_description(PORTRAIT).startswith(
         "Samples of each class that each client holds of mnist. Clients: 2 + 1 shared (3 samples); Samples: 13;"

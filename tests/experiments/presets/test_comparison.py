@@ -11,6 +11,7 @@ from experiments.presets.comparison import (
     NOT_IN_GRID,
     NOT_READ,
     SEEDS_LOST,
+    CellFinder,
     ComparisonRow,
     MeasuredCell,
     compare_with_published,
@@ -40,7 +41,7 @@ def rows(one_preset: Preset, *cells: MeasuredCell, absent: str | None = None) ->
     def why(match: Mapping[str, Any]) -> str | None:
         return absent
 
-    return compare_with_published(one_preset, cells, [SPEC], why)
+    return compare_with_published(one_preset, CellFinder(cells, [SPEC], why))
 
 
 def test_a_cell_is_measured_with_its_interval() -> None:

@@ -26,10 +26,10 @@ def lab(live_platform: LivePlatform, real_data: None) -> LivePlatform:
 @pytest.mark.parametrize(
     ("name", "runs", "compared", "displays"),
     [
-        ("athena-fl-2023", 9, 7, ["detectors", "curves", "final-bars", "traffic", "sizes", "groups"]),
-        ("bozorgzad-2024", 13, 4, ["curves", "swap-moments", "traffic", "rounds-to-target"]),
-        ("iaisy-2024", 6, 5, ["curves", "against-ratio", "rounds-to-target"]),
-        ("mazarakis-2023", 4, 4, ["stability-table", "overlays", "curves"]),
+        ("athena-fl-2023", 9, 12, ["detectors", "curves", "final-bars", "traffic", "sizes", "groups"]),
+        ("bozorgzad-2024", 13, 4, ["curves", "swap-moments", "traffic", "rounds-to-target", "holdings-histograms"]),
+        ("iaisy-2024", 6, 6, ["curves", "against-ratio", "rounds-to-target"]),
+        ("mazarakis-2023", 5, 5, ["stability-table", "overlays", "curves", "holdings"]),
         ("niid-bench", 28, 0, ["final-table", "curves", "holdings"]),
         ("tagarakis-2023", 12, 24, ["rounds-table", "curves", "holdings"]),
     ],

@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from experiments.presets.preset import Reading
-from experiments.presets.readings import read_number, saved_percent
+from experiments.presets.readings import read_mean_curve, read_number, saved_percent
 
 ACCURACY = {0: 0.99, 1: 0.5, 2: 0.7, 3: 0.7004, 4: 0.9, 5: 0.8}
 CURVES = {"accuracy": ACCURACY, "fedswap.swaps": {0: 0.0, 1: 0.0, 2: 5.0, 3: 0.0, 4: 5.0}}
@@ -32,6 +32,8 @@ def reading(**fields: Any) -> Any:
         ({"take": "reach", "target": 0.95}, None),
         ({"take": "converge", "tolerance": 0.001}, 3),
         ({"take": "converge", "tolerance": 0.0001}, None),
+        ({"take": "converge", "tolerance": 0.0006}, 3),  # 0.0004 of 0.7 is 0.00057
+        ({"take": "converge", "tolerance": 0.00055}, None),
         ({"take": "count", "metric": "fedswap.swaps"}, 2),
         ({"take": "final", "metric": "no.such"}, None),
     ],
@@ -65,6 +67,20 @@ def test_savings_are_those_of_all_rounds_or_of_the_worst_case() -> None:
     accuracy = {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4, 5: 0.5, 6: 0.5}
     theirs = {0: [{"bytes_up": {1: 400.0, 2: 400.0}, "accuracy": accuracy}]}
 
-    assert saved_percent(ours, theirs, worst=False) == pytest.approx(100 * (1 - 60 / 800))
+    assert saved_percent(reading(take="saved"), ours, theirs) == pytest.approx(100 * (1 - 60 / 800))
     worst = 100 * (1 - (3 + math.sqrt(2)) * 30 / (6 * 400))
-    assert saved_percent(ours, theirs, worst=True) == pytest.approx(worst)
+    assert saved_percent(reading(take="saved", worst=True), ours, theirs) == pytest.approx(worst)
+    formula = reading(take="saved", worst=True, own_bytes=100.0, other_bytes=200.0)
+    assert saved_percent(formula, ours, theirs) == pytest.approx(100 * (1 - (3 + math.sqrt(2)) * 100 / (6 * 200)))
+
+
+def test_the_best_of_the_mean_curve_is_not_the_mean_of_the_bests() -> None:
+    """Bests 0.9 in round 1 and 0.8 in round 2; the mean curve is 0.5, 0.6."""
+    seeds = {0: [{"accuracy": {0: 1.0, 1: 0.9, 2: 0.4}}], 1: [{"accuracy": {0: 1.0, 1: 0.1, 2: 0.8}}], 2: []}
+    assert read_mean_curve(reading(take="max", of="mean-curve"), seeds) == pytest.approx(0.6)
+    assert read_mean_curve(reading(take="argmax", of="mean-curve"), seeds) == 2
+    assert read_mean_curve(reading(take="max", of="mean-curve"), {0: []}) is None
+
+
+def test_what_was_found_before_training_is_read_from_round_0() -> None:
+    assert read_number(reading(take="start", metric="athena.groups"), {"athena.groups": {0: 5.0}}) == 5.0

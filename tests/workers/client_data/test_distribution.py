@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from workers.catalog.component import Arrays
+from workers.client_data import distribution as distribution_module
 from workers.client_data.assignment import SampleAssignment, assign_samples, federation_spec
 from workers.client_data.distribution import IID_WARNING, ClientDistribution, distribution_info
-from workers.engine.federation import NO_SAMPLES, ClientData
+from workers.client_data.store import describe_clients
+from workers.engine import federation
+from workers.engine.clients import Clients
 from workers.errors import FederationError
 
+MILLION = {"name": "synthetic", "devices": 1_000_000}
 BLOBS = {"name": "blobs", "classes": 2, "train": 4}
 
 
@@ -21,7 +26,7 @@ def distribution_by(labels: list[int], *clients: list[int], classes: int = 2) ->
     y = np.array(labels)
     x = np.zeros((len(y), 20), np.float32)
     parts = [np.array(each) for each in clients]
-    clients_data = tuple(ClientData(index, part, NO_SAMPLES, NO_SAMPLES) for index, part in enumerate(parts))
+    clients_data = Clients(np.arange(len(parts)), parts)
     return distribution_info(SampleAssignment(spec, Arrays(x, y, x[:0], y[:0]), parts, clients_data))
 
 
@@ -93,6 +98,30 @@ def test_of_many_clients_some_are_drawn_and_all_are_counted() -> None:
     distribution = distribution_of(dataset={"name": "blobs", "train": 4000}, clients=2000)
     assert (len(distribution.clients), distribution.clients[0], distribution.clients[-1]) == (300, 0, 1999)
     assert (len(distribution.sizes), sum(distribution.sizes), distribution.pairs) == (2000, 4000, 19_900)
+
+
+def test_a_million_clients_are_described_by_300_that_are_made_for_it() -> None:
+    spec = federation_spec({"dataset": MILLION, "partition": {"name": "natural"}, "clients": None})
+    distribution, pictures = describe_clients(spec)
+    assert (distribution.total, distribution.client_count, len(distribution.sizes)) == (1_000_000, 1_000_000, 300)
+    assert (distribution.clients[0], distribution.clients[-1], pictures) == (0, 999_999, None)
+    assert distribution.samples == spec.dataset_facts.train
+    assert [sum(row) for row in distribution.counts] == list(distribution.sizes)
+
+
+def test_the_clients_that_describe_a_federation_are_those_of_the_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of forty clients all are described, so that both ways must say the same."""
+    spec = federation_spec({"dataset": {**MILLION, "devices": 40}, "partition": {"name": "natural"}, "clients": None})
+    whole = distribution_info(assign_samples(spec))
+    monkeypatch.setattr(federation, "ON_DEMAND_VALUES", 0)
+    assert replace(describe_clients(spec)[0], total=0) == whole
+
+
+def test_of_very_many_clients_only_those_that_are_drawn_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distribution_module, "MOST_LISTED", 1999)
+    distribution = distribution_of(dataset={"name": "blobs", "train": 4000}, clients=2000)
+    assert (distribution.total, distribution.samples, distribution.sizes) == (2000, 4000, (2,) * 300)
+    assert (len(distribution.held), len(distribution.entropies)) == (300, 300)
 
 
 def test_an_impossible_partition_says_why() -> None:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from workers.catalog import load_catalog
-from workers.client_data.assignment import assign_samples, federation_spec
+from workers.client_data.assignment import assign_samples, federation_fields, federation_spec
 from workers.client_data.overviews import make_overview, overview_key
 from workers.client_data.pictures import (
     client_pictures,
@@ -34,6 +34,27 @@ def test_each_sample_carries_the_noise_that_a_run_gives_it(method: str) -> None:
     for client in assignment.clients:
         for index in earliest_samples(client.train, positions):
             assert np.array_equal(noisy_sample(assignment, index, *positions[index])[0], federation.x[index])
+
+
+def test_pictures_show_noise_that_comes_after_normalising_as_pixels_have_it() -> None:
+    spec = federation_spec(
+        {"dataset": {**SMALL}, "clients": 4, "feature_noise": 0.3, "feature_noise_kind": "deviation", "seed": 7}
+    )
+    assignment, federation = assign_samples(spec), make_federation(spec)
+    positions = partition_positions(assignment)
+    clean, noisy = assignment.clients[0].train[0], assignment.clients[3].train[0]
+    for index in (clean, noisy):
+        assert np.allclose(noisy_sample(assignment, index, *positions[index])[0], federation.x[index])
+    assert np.array_equal(federation.x[clean], assignment.arrays.train_x[clean])
+    assert not np.array_equal(federation.x[noisy], assignment.arrays.train_x[noisy])
+
+
+def test_the_kind_of_noise_is_part_of_what_a_picture_shows() -> None:
+    noise = {"dataset": SMALL, "clients": 4, "feature_noise": 0.3}
+    plain, deviation = (federation_spec({**noise, "feature_noise_kind": kind}) for kind in ("variance", "deviation"))
+    assert federation_fields(plain) == federation_fields(federation_spec(noise))
+    assert federation_fields(plain) != federation_fields(deviation)
+    assert federation_fields(deviation)["dataset"]["normalise"] == "default"
 
 
 def test_a_row_for_each_client_and_white_where_it_has_no_more() -> None:

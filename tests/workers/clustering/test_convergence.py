@@ -15,6 +15,12 @@ def test_a_change_below_the_tolerance_is_convergence() -> None:
     assert not has_converged(0.9, 0.9011, 0.001)
 
 
+def test_a_change_may_be_a_share_of_what_was_there() -> None:
+    assert has_converged(0.5, 0.5004, 0.001, relative=True)
+    assert not has_converged(0.5, 0.5006, 0.001, relative=True)
+    assert not has_converged(0.0, 0.0, 0.001, relative=True)
+
+
 def test_nothing_converges_without_tolerance_or_without_an_epoch_before() -> None:
     assert not has_converged(0.9, 0.9, 0.0)
     assert not has_converged(math.nan, 0.9, 0.001)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from workers.catalog import load_catalog
+from workers.datasets._enlarge import enlarge_pictures, interpolation_weights
 from workers.errors import DatasetError
 
 
@@ -109,3 +110,22 @@ def test_a_file_that_is_not_whole_is_refused(dataset: Any, originals: Path, cont
     (originals / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(content))
     with pytest.raises(DatasetError, match=r"train-images-idx3 is (not an idx file|truncated)"):
         dataset.import_from(originals)
+
+
+def test_mnist_can_be_enlarged_to_32_pixels(originals: Path) -> None:
+    mnist = load_catalog().datasets["mnist"]
+    mnist.import_from(originals)  # type: ignore[attr-defined]
+    arrays = mnist.load(mnist.Params(side=32))
+
+    assert mnist.facts(mnist.Params(side=32)).shape == (1, 32, 32)
+    assert (arrays.train_x.shape, arrays.test_x.shape) == ((3, 1, 32, 32), (2, 1, 32, 32))
+    assert arrays.train_x.dtype == np.uint8
+    assert mnist.checksum(mnist.Params(side=32)) == mnist.checksum(mnist.Params())
+
+
+def test_enlarging_interpolates_between_the_two_nearest_pixels() -> None:
+    """From 2 to 4 pixels: output centres lie at -0.25, 0.25, 0.75 and 1.25 of the input's."""
+    assert interpolation_weights(2, 4).tolist() == [[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]
+    picture = np.array([[[[0, 100], [0, 100]]]], np.uint8)
+    assert enlarge_pictures(picture, 4)[0, 0].tolist() == [[0, 25, 75, 100]] * 4
+    assert (enlarge_pictures(np.full((2, 1, 28, 28), 200, np.uint8), 32) == 200).all()

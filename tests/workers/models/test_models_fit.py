@@ -6,7 +6,7 @@ from workers.catalog.component import Shape
 from workers.models._blocks import groups_of
 
 MODELS = load_catalog().models
-PICTURES_ONLY = {"lenet", "cnn-32-64-64", "cnn-32-64-100", "cnn-32-64-512", "detector"} | {
+PICTURES_ONLY = {"lenet", "cnn-32-64-64", "cnn-32-64-100", "cnn-32-64-512", "detector", "athena-detector"} | {
     "resnet18",
     "mobilenet",
     "mobilenet-v2",
@@ -32,7 +32,8 @@ def test_dense_models_take_features_and_pictures(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "side"), [("lenet", 16), ("cnn-32-64-100", 10), ("cnn-32-64-512", 4), ("detector", 8)]
+    ("name", "side"),
+    [("lenet", 16), ("cnn-32-64-100", 10), ("cnn-32-64-512", 4), ("detector", 8), ("athena-detector", 32)],
 )
 def test_pictures_that_are_too_small_are_refused_with_the_least_size(name: str, side: int) -> None:
     small = side - 1
@@ -42,6 +43,22 @@ def test_pictures_that_are_too_small_are_refused_with_the_least_size(name: str, 
     assert refusal(name, (1, side, side)) is None
     network = MODELS[name].build((1, side, side), 10, MODELS[name].Params())
     assert network(torch.zeros(2, 1, side, side)).shape == (2, 10)
+
+
+@pytest.mark.parametrize(("init", "deviation"), [("he", (2 / (64 * 9)) ** 0.5), ("torch", (1 / (3 * 64 * 9)) ** 0.5)])
+def test_a_deep_model_starts_as_its_option_says(init: str, deviation: float) -> None:
+    """He: normal of variance 2 / fan out. torch's own: uniform within sqrt(1 / fan in), of variance a third of that."""
+    torch.manual_seed(0)
+    network = MODELS["resnet18"].build((3, 8, 8), 10, MODELS["resnet18"].Params(init=init))
+    weights = next(each.weight for each in network.modules() if getattr(each, "kernel_size", ()) == (3, 3))
+    assert weights.std().item() == pytest.approx(deviation, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["mobilenet", "mobilenet-v2"])
+def test_the_mobile_networks_drop_features_before_the_last_layer(name: str) -> None:
+    network = MODELS[name].build((3, 8, 8), 10, MODELS[name].Params(width=0.1, dropout=0.3))
+    *_, dropout, last = network.children()
+    assert (dropout.p, type(last)) == (0.3, torch.nn.Linear)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from workers.catalog import load_catalog
 
-CLIENTS, BATCH = 2, 3
+CLIENTS, BATCH, SIDE = 2, 3, 16
+SIDES = {"athena-detector": 32}
 # Options worth trying, and narrow versions of what is large; any other model is tried as it is.
 CHEAP: dict[str, list[dict[str, Any]]] = {
     "mlp-50": [{"norm": norm, "activation": "prelu"} for norm in ("none", "batch", "layer", "group")],
@@ -27,7 +28,13 @@ CASES = [(name, options) for name in load_catalog().models for options in CHEAP.
 def built(name: str, options: dict[str, Any], classes: int = 2) -> list[torch.nn.Module]:
     model = load_catalog().models[name]
     torch.manual_seed(7)
-    return [model.build((2, 16, 16), classes, model.Params(**options)).double() for _ in range(CLIENTS)]
+    side = SIDES.get(name, SIDE)
+    return [model.build((2, side, side), classes, model.Params(**options)).double() for _ in range(CLIENTS)]
+
+
+def pictures(name: str, *count: int) -> torch.Tensor:
+    side = SIDES.get(name, SIDE)
+    return torch.rand(*count, 2, side, side, dtype=torch.float64)
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
@@ -36,7 +43,7 @@ def test_stacked_outputs_gradients_and_buffers_equal_those_of_single_clients(
 ) -> None:
     networks = built(name, options)
     parameters, buffers = stack_module_state(networks)
-    x = torch.rand(CLIENTS, BATCH, 2, 16, 16, dtype=torch.float64)
+    x = pictures(name, CLIENTS, BATCH)
 
     def forward(values: Any, state: Any, batch: torch.Tensor) -> torch.Tensor:
         return functional_call(networks[0], (values, state), (batch,))
@@ -58,7 +65,7 @@ def test_a_model_says_whether_it_uses_batch_statistics(name: str, options: dict[
     """In training, without them, a sample's output is the same whatever else is in its batch."""
     model = load_catalog().models[name]
     network = built(name, options)[0]
-    x = torch.rand(BATCH, 2, 16, 16, dtype=torch.float64)
+    x = pictures(name, BATCH)
     independent = torch.allclose(network(x)[:2], network(x[:2]), atol=1e-9)
     assert independent is not model.batch_statistics(model.Params(**options))
 

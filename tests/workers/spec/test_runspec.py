@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workers.errors import Problem, SpecError
-from workers.spec import RunSpec, parse_run
+from workers.spec import RunSpec, parse_run, varying_paths
 
 LEAST: dict[str, Any] = {
     "dataset": {"name": "digits"},
@@ -30,6 +30,7 @@ def test_three_names_are_enough_and_the_rest_has_documented_defaults() -> None:
         "epochs": 1,
         "batch_size": 32,
         "optimizer": {"name": "sgd", "lr": 0.01, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0},
+        "class_weights": None,
     }
     assert spec.model_dump()["evaluation"] == {
         "on": "server",
@@ -181,3 +182,29 @@ def test_a_fraction_is_of_the_clients_that_sharing_left_with_data(
 
 def test_everything_shared_leaves_nothing_to_evaluate_on_clients_and_server_together() -> None:
     assert [each.path for each in problems(evaluation={"on": "both"}, hybrid={"ratio": 1.0})] == ["hybrid.ratio"]
+
+
+def test_class_weights_are_one_number_for_each_class() -> None:
+    weights = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    spec = parse_run(LEAST | {"dataset": {"name": "uci-har"}, "local": {"class_weights": weights}})
+    assert spec.local.class_weights == (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+
+    har = {"dataset": {"name": "uci-har"}}
+    (problem,) = problems(**har, local={"class_weights": [1.0, 2.0]})
+    assert (problem.path, problem.message) == (
+        "local.class_weights",
+        "2 weights, but uci-har has 6 classes: one each.",
+    )
+    (problem,) = problems(**har, local={"class_weights": [0.0] * 6})
+    assert problem.message.startswith("All weights are 0")
+    (problem,) = problems(**har, local={"class_weights": [-1.0, *weights[1:]]})
+    assert problem.path.startswith("local.class_weights")
+    (problem,) = problems(**har, local={"class_weights": weights}, strategy={"name": "athena"})
+    assert problem.message == "The models that ATHENA-FL trains have other classes: leave it empty."
+
+
+def test_a_stored_spec_without_a_later_field_does_not_vary_in_it() -> None:
+    new = parse_run(LEAST).model_dump(mode="json")
+    old = {name: value for name, value in new.items() if name != "feature_noise_kind"}
+    assert varying_paths([old, new, old]) == []
+    assert varying_paths([old, {**new, "feature_noise_kind": "deviation"}]) == ["feature_noise_kind"]

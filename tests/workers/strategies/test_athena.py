@@ -10,6 +10,7 @@ from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, tensors
 from tests.workers.strategies.groups_by_loop import federation_of, initial_model, spec_of, train, weighted_mean
 from workers.engine import simulate
+from workers.errors import FederationError
 
 ATHENA = {"name": "athena"}
 CLASSES = {0: (0, 1), 1: (0,), 2: (2,), 3: (1, 2)}
@@ -217,6 +218,56 @@ def test_it_is_judged_on_what_clients_hold_out_too() -> None:
     last = result.history[-1]
     assert sorted(last.clients) == list(range(9))
     assert "athena.detector_accuracy" in last.metrics
+
+
+def test_a_client_is_judged_by_the_detectors_of_its_own_group() -> None:
+    """Every group holds one class, so that its single detector has every client's samples right, and says yes to all;
+    on the test set the detectors of all groups decide together."""
+    both = simulate(spec_of(ATHENA, evaluation={"on": "both", "held_out": 0.3}))
+    server = simulate(spec_of(ATHENA, evaluation={"on": "server"}))
+
+    last = both.history[-1].metrics
+    assert len(both.findings["athena"]["groups"]) == 3
+    assert (last["client_accuracy_mean"], last["athena.detector_accuracy"]) == (1.0, 1.0)
+    assert last["accuracy"] < 1
+    assert server.history[-1].metrics["athena.detector_accuracy"] < 1
+
+
+def test_output_biases_alone_can_make_the_groups() -> None:
+    """Probes that differ in their weights and agree in their last bias are near each other, and the other way round."""
+    probes = {0: ([0.0], [0.0, 0.0]), 1: ([9.0], [0.0, 0.01]), 2: ([0.0], [5.0, 0.0]), 3: ([9.0], [5.0, 0.02])}
+    server = Server(
+        {**ATHENA, "compare": "output-biases", "eps": 0.0279}, tensors(w=[0.0], b=[0.0, 0.0]), classes=CLASSES
+    )
+    survey = server.method.survey
+    assert survey is not None
+    _, metrics = survey.learn({client: tensors(w=w, b=b) for client, (w, b) in probes.items()})
+
+    findings = server.method.server.findings  # type: ignore[attr-defined]
+    assert [group["members"] for group in findings["groups"]] == [[0, 1], [2, 3]]
+    assert metrics["athena.groups"] == 2
+
+
+def test_a_model_without_output_biases_is_refused_where_they_are_compared() -> None:
+    server = Server({**ATHENA, "compare": "output-biases"}, tensors(w=[0.0]), classes=CLASSES)
+    survey = server.method.survey
+    assert survey is not None
+    with pytest.raises(FederationError, match="has no biases to compare clients by"):
+        survey.learn({client: {"w": torch.zeros(2, 2)} for client in range(4)})
+
+
+@pytest.mark.parametrize(("relative", "converged"), [(False, 2), (True, None)])
+def test_the_tolerance_is_in_points_or_a_share_of_the_accuracy_before(relative: bool, converged: int | None) -> None:
+    """From 0.1 to 0.1009: less than 0.001 more, and yet 0.9 % of it."""
+    server = athena(relative=relative)
+    judge = server.method.judge
+    assert judge is not None
+    for number, accuracy in ((1, 0.1), (2, 0.1009)):
+        train_once(server, 0, 1)
+        judge(number, dict.fromkeys(("0/0", "0/1", "1/1", "1/2"), accuracy))
+
+    detectors = server.method.server.findings["detectors"]  # type: ignore[attr-defined]
+    assert [row["converged"] for row in detectors] == [converged] * 4
 
 
 @pytest.mark.parametrize("method", ["share-disjoint", "unify"])

@@ -104,6 +104,8 @@ def test_identities_between_strategies() -> None:
         {"name": "fednova"},
     ):
         assert distance(plain, simulate(spec_of(same))) < 1e-13, same
+    proximal = [simulate(spec_of({"name": name, "mu": 0.5})) for name in ("fedprox", "fednova")]
+    assert distance(*proximal) < 1e-13  # everybody takes as many steps
     first = {**spec_of({"name": "scaffold"}), "rounds": 1}
     assert distance(simulate(first), simulate({**first, "strategy": {"name": "fedavg"}})) < 1e-14
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from tests.workers.engine.tiny import tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
+from workers.engine import simulate
+from workers.strategies._weighting import EffectiveSteps
 
 
 def test_fedavg_weights_by_samples() -> None:
@@ -141,3 +145,30 @@ def test_scaffold_sends_its_variate_along() -> None:
     server.round(answer(1, [2.0], control={"w": [8.0]}))
 
     assert set(server.requests[0].content) == {"arrays", "control", "config"}
+
+
+def test_fednovas_steps_with_a_proximal_term_are_those_of_a_shrinking_sum() -> None:
+    """lr mu = 0.1: two steps count 1 + 0.9, three 1 + 0.9 + 0.81."""
+    rule = EffectiveSteps(mu=2.0, lr=0.05)
+    work = SimpleNamespace(
+        optimizer=SimpleNamespace(effective_steps=lambda steps: steps), steps=torch.tensor([2.0, 3.0])
+    )
+
+    assert rule.finish(work).metrics["effective-steps"] == pytest.approx([1.9, 2.71])  # type: ignore[arg-type]
+
+
+def test_the_last_client_is_another_one_of_the_cohort_in_other_rounds() -> None:
+    result = simulate(tiny(strategy={"name": "last-client"}, rounds=20, clients=5, cohort=3))
+    cohorts = simulate(tiny(rounds=20, clients=5, cohort=3)).history[1:]
+
+    asked = [record.cohort for record in result.history[1:]]
+    assert [len(each) for each in asked] == [1] * 20
+    assert all(set(one) <= set(all_of_them.cohort) for one, all_of_them in zip(asked, cohorts, strict=True))
+    places = [record.cohort.index(one[0]) for one, record in zip(asked, cohorts, strict=True)]
+    assert set(places) == {0, 1, 2}
+
+
+def test_the_last_client_alone_makes_the_model() -> None:
+    server = Server({"name": "last-client"}, tensors(w=[0.0]))
+
+    assert server.round(answer(7, [5.0])) == {"w": [5.0]}

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import pytest
+from django.http import QueryDict
 
+from experiments.compare.chart_builders import heat_chart
+from experiments.compare.choices import choices_of
 from experiments.compare.displays.charts import (
+    classes_held_chart,
     detectors_chart,
     detectors_together_chart,
     final_bars_chart,
+    samples_held_chart,
     swap_moments_chart,
     traffic_chart,
 )
 from experiments.compare.displays.offers import displays_for
 from experiments.compare.displays.subject import Subject, subject_of
+from experiments.compare.selection import selection_of
 from experiments.models import User
 from experiments.presets.preset import presets
 from experiments.studies.services.launch import study_launch
@@ -120,5 +126,70 @@ def test_a_table_is_read_at_the_presets_rounds(owner: User) -> None:
 
     assert at.columns == ("round 10", "round 20")
     assert [field.text for field in at.rows[0][1]] == ["50.00", "100.00"]
-    assert [field.text for field in best.rows[0][1]] == ["100.00", "20.0"]
+    assert [field.text for field in best.rows[0][1]] == ["100.00", "20"]
     assert subject_of(study).table_rounds == (4, 8, 12, 16, 20)
+
+
+def test_every_line_is_drawn_where_there_are_more_than_a_chart_takes(owner: User) -> None:
+    """Two models, two optimizers, two methods and eleven ratios are 88 cells: split by model and optimizer, 22 each."""
+    ratios = [number / 10 for number in range(11)]
+    study = launched(
+        owner,
+        seeds=1,
+        strategy={"name": "fedavg"},
+        model={"name": ["logistic", "mlp-50"]},
+        hybrid={"method": ["share-disjoint", "unify"], "ratio": ratios},
+        local={"optimizer": {"name": ["sgd", "adam"]}},
+    )
+    record(runs_in_order(study)[0], {"accuracy": [0.1, 0.5]})
+    views = next(each.views for each in displays_for(subject_of(study)) if each.name == "curves")
+
+    assert [view.title for view in views] == [
+        f"Test accuracy, model {model}, optimizer {optimizer}"
+        for model in ("logistic", "mlp-50")
+        for optimizer in ("sgd", "adam")
+    ]
+    cells = [selection_of(choices_of(QueryDict(view.query))).cells for view in views]
+    assert [len(each) for each in cells] == [22] * 4
+    assert len({cell.key for each in cells for cell in each}) == 88
+
+
+def test_pooled_training_has_a_column_for_each_number_of_epochs(owner: User) -> None:
+    study = launched(owner, seeds=2, strategy={"name": "centralised"}, rounds=[2, 5])
+    for run in runs_in_order(study):
+        record(run, {"accuracy": [0.1] * run.rounds_total + [0.8 + run.seed / 10]})
+    displays = {each.name: each for each in displays_for(subject_of(study))}
+
+    (table,) = displays["centralised-table"].tables
+    assert (table.heads, table.columns) == (("data set", "model"), ("2 epochs", "5 epochs"))
+    (row,) = table.rows
+    assert row[0] == ("digits", "logistic")
+    assert [field.text for field in row[1]] == ["85.00 ± 7.07"] * 2  # 80 and 90 %
+
+
+def test_a_tuning_grid_is_a_map_for_each_number_of_epochs(owner: User) -> None:
+    grid = {"epochs": [1, 5], "batch_size": [16, 32], "optimizer": {"name": "adam", "lr": [0.1, 0.01]}}
+    study = launched(owner, seeds=1, strategy={"name": "fedavg"}, local=grid)
+    for place, run in enumerate(runs_in_order(study)):
+        record(run, {"accuracy": [0.1, 0.5 + place / 100]})
+    displays = {each.name: each for each in displays_for(subject_of(study))}
+    (view,) = displays["tuning-map"].views
+    query = QueryDict(view.query)
+    chart = heat_chart(selection_of(choices_of(query)), choices_of(query))
+
+    assert view.chart == "map"
+    assert len({trace.get("xaxis") for trace in chart.figure["data"]}) == 2
+    assert len(chart.table.rows) == 8
+
+
+def test_natural_clients_are_counted_by_what_they_hold(owner: User) -> None:
+    dataset = {"name": "synthetic", "devices": 12}
+    study = launched(
+        owner, seeds=1, strategy={"name": "fedavg"}, dataset=dataset, partition={"name": "natural"}, clients=None
+    )
+    record(runs_in_order(study)[0], {"accuracy": [0.1, 0.5]})
+    displays = {each.name: each for each in displays_for(subject_of(study))}
+
+    assert [name for name, _ in displays["holdings-histograms"].charts] == ["classes-held", "samples-held"]
+    for chart in (classes_held_chart(subject_of(study)), samples_held_chart(subject_of(study))):
+        assert sum(count for _, count in chart.table.rows) == 12

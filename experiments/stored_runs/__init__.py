@@ -1,0 +1,1 @@
+"""Done runs as small files: taken from a lab, merged, and brought back into another without being computed again."""
