@@ -8,6 +8,7 @@ TESTABLE := $(VENV)/.testable
 PROCESSES ?= 2
 PYTEST_FLAGS ?=
 FAULTS_FLAGS ?=
+BENCH_FLAGS ?=
 
 .PHONY: up check test bench faults lint ruff types contracts migrations
 
@@ -37,7 +38,7 @@ test: $(TESTABLE) lint
 	@$(PYTEST) $(PYTEST_FLAGS)
 
 bench: $(INSTALLED)
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks $(BENCH_FLAGS)
 
 faults: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.faults $(FAULTS_FLAGS)

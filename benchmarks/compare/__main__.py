@@ -1,25 +1,28 @@
 """Times Compare on a lab of 2,000 runs x 100 rounds x 5 metrics, on the embedded PostgreSQL.
 
-python -m benchmarks.compare              server time of every chart and tab; writes benchmarks/results/compare.md
+python -m benchmarks.compare              server time of every chart and tab; writes benchmarks/results/latest/
 python -m benchmarks.compare --paint      also the first paint of 40 lines in Chromium
+python -m benchmarks.compare --quick      every view once: does it still work?
+python -m benchmarks.compare --publish    on a quiet machine: writes benchmarks/results/
 
 Server time is what a request takes from Django's test client, without the network; the median of several.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.publish import RESULTS, ROOT
+from benchmarks.machine import describe_machine
+from benchmarks.options import benchmark_parser
+from benchmarks.publish import ROOT, store_results
 
 REPEATS = 7
 LIMITS = {"2,000 runs": 300.0, "200 runs": 150.0}
@@ -81,7 +84,7 @@ def fill_lab() -> dict[str, int]:
     return {"2,000 runs": big_study(owner).pk, "200 runs": small_study(owner).pk, TABLE: wide_study(owner).pk}
 
 
-def measure_views(studies: dict[str, int]) -> dict[str, dict[str, float]]:
+def measure_views(studies: dict[str, int], repeats: int = REPEATS) -> dict[str, dict[str, float]]:
     from django.test import Client
 
     from experiments.models import User
@@ -90,21 +93,22 @@ def measure_views(studies: dict[str, int]) -> dict[str, dict[str, float]]:
     client.force_login(User.objects.get(username="bench"))
     return {
         name: {
-            title: measure_page(client, f"/compare/{address}".replace("/?", "?").format(study=study))
+            title: measure_page(client, f"/compare/{address}".replace("/?", "?").format(study=study), repeats)
             for title, address in QUERIES.items()
         }
         for name, study in studies.items()
         if name in LIMITS
-    } | {TABLE: {TABLE: measure_page(client, f"/studies/{studies[TABLE]}/runs?page=50")}}
+    } | {TABLE: {TABLE: measure_page(client, f"/studies/{studies[TABLE]}/runs?page=50", repeats)}}
 
 
-def measure_page(client: Any, address: str) -> float:
-    return median_milliseconds(lambda: client.get(address))
+def measure_page(client: Any, address: str, repeats: int) -> float:
+    return median_milliseconds(lambda: client.get(address), repeats)
 
 
-def median_milliseconds(request: Callable[[], Any]) -> float:
+def median_milliseconds(request: Callable[[], Any], repeats: int) -> float:
+    """The first one, which fills caches, is left out."""
     durations = []
-    for _ in range(REPEATS + 1):
+    for _ in range(repeats + 1):
         started = time.perf_counter()
         status = request().status_code
         durations.append((time.perf_counter() - started) * 1000)
@@ -142,25 +146,26 @@ def missed_limits(results: dict[str, dict[str, float]], paint: tuple[float, floa
         yield f"first paint: {paint[0]:.0f} ms"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = benchmark_parser("benchmarks.compare", __doc__)
     parser.add_argument("--paint", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    machine = describe_machine(publish=options.publish)
     with start_lab() as studies:
-        results = measure_views(studies)
+        results = measure_views(studies, repeats=1 if options.quick else REPEATS)
         paint = None
         if options.paint:
             from benchmarks.compare.first_paint import first_paints
 
             paint = first_paints(studies["200 runs"])
-    load = f"Load of the machine while measuring: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores."
-    text = f"{load}\n\n{compare_table(results, paint)}"
+    line = f"Measured on {machine['cpu']}, {machine['cores']} cores; others used {machine['busy_before']:.0%} of them."
+    text = f"{line}\n\n{compare_table(results, paint)}"
     print(text)
     for line in missed_limits(results, paint):
         print(f"over its limit: {line}")
-    (RESULTS / "compare.md").write_text(text, encoding="utf-8")
+    if not options.quick:
+        measured = {"machine": machine, "views": results, "paint": paint}
+        store_results("compare", measured, text.rstrip(), publish=options.publish)
     return 0
 
 

@@ -1,9 +1,9 @@
 """Times the engine against Flower's Ray backend, pfl and a plain loop, all in one run on this machine.
 
-make bench                                      everything, about ten minutes; writes benchmarks/results/
+python -m benchmarks.engine                     everything, about ten minutes; writes benchmarks/results/latest/
 python -m benchmarks.engine --only logistic     one federation
 python -m benchmarks.engine --quick             few rounds: does every contender still run?
-python -m benchmarks.engine --publish           also puts the table into README.md and docs/benchmarks.md
+python -m benchmarks.engine --publish           quiet machines only: benchmarks/results/, README, docs/benchmarks.md
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from benchmarks.engine.contests import (
     contender_environment,
     ensure_pfl,
 )
-from benchmarks.engine.report import MARKS, contest_key, engine_table, missed_floors
+from benchmarks.engine.report import MARKS, contest_key, engine_ratios, engine_table, missed_floors
 from benchmarks.engine.shapes import SHAPES
 from benchmarks.machine import describe_machine
-from benchmarks.publish import ROOT, publish_table, store_results
+from benchmarks.options import benchmark_parser
+from benchmarks.publish import ROOT, publish_table, store_results, warn_of_lower_ratios
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 QUICK_ROUNDS = 3
@@ -40,26 +41,26 @@ QUICK_ROUNDS = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
+    machine = describe_machine(publish=options.publish)
     contests = [each for each in CONTESTS if not options.only or each.shape in options.only]
     if any(each.contender == "pfl" for each in contests):
         ensure_pfl()
-    results = {"machine": describe_machine(), "contests": measure_all(contests, quick=options.quick)}
+    results = {"machine": machine, "contests": measure_all(contests, quick=options.quick)}
     text = engine_table(results)
     print(f"\n{text}\n")
     for line in missed_floors(results["contests"]):
         print(f"below its floor: {line}")
     if not options.only and not options.quick:
-        store_results("engine", results, text)
+        warn_of_lower_ratios("engine", results, engine_ratios)
+        store_results("engine", results, text, publish=options.publish)
         for page in PAGES if options.publish else ():
             publish_table(page, text, MARKS)
     return 0
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser("benchmarks.engine", __doc__)
     parser.add_argument("--only", nargs="+", choices=SHAPES, default=[])
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--publish", action="store_true")
     return parser.parse_args(arguments)
 
 
@@ -95,6 +96,7 @@ def pool_passes(passes: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "warm": statistics.median(rounds),
         "rounds": len(rounds),
         "passes": len(passes),
+        "pass_medians": [statistics.median(each["rounds"]) for each in passes],
         "cold": statistics.median(each["cold"] for each in passes),
         "peak_bytes": max(each["peak_bytes"] for each in passes),
     }

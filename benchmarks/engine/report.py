@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.engine.contests import CONTENDER_NAMES, CONTESTS, Contest
 from benchmarks.engine.shapes import SHAPES
+from benchmarks.ratios import LEAST_NOISE, Ratio, pass_spread
 
 MARKS = ("<!-- benchmark: written by `make bench` -->", "<!-- /benchmark -->")
 MEMORY_LIMIT = 4e9
@@ -53,6 +54,19 @@ def speed_ratio(contest: Contest, results: Mapping[str, Any]) -> float | None:
         return None
     ratio: float = results[contest_key(contest)]["warm"] / own["warm"]
     return ratio
+
+
+def engine_ratios(results: Mapping[str, Any]) -> dict[str, Ratio]:
+    """By `shape/contender`; results from before passes were kept have the least noise."""
+    contests = results["contests"]
+    ratios = {}
+    for contest in CONTESTS:
+        value = speed_ratio(contest, contests) if contest_key(contest) in contests else None
+        if value is not None:
+            both = (contests[contest_key(contest)], contests[f"{contest.shape}/tributary"])
+            noise = sum(pass_spread(each["pass_medians"]) for each in both if each.get("pass_medians"))
+            ratios[contest_key(contest)] = Ratio(value, max(LEAST_NOISE, noise))
+    return ratios
 
 
 def seconds_text(seconds: float) -> str:

@@ -1,32 +1,27 @@
 """Times exports over HTTP: a million rows from the embedded PostgreSQL, by the real web server, in every format.
 
-python -m benchmarks.export               a minute or two; writes benchmarks/results/
+python -m benchmarks.export               a minute or two; writes benchmarks/results/latest/
 python -m benchmarks.export --quick       few rows: does it still work?
-python -m benchmarks.export --publish     also puts the table into docs/export.md
+python -m benchmarks.export --publish     on a quiet machine: writes benchmarks/results/ and docs/export.md
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from benchmarks.export.report import MARKS, export_table, missed_floors
 from benchmarks.machine import describe_machine
+from benchmarks.options import benchmark_parser
 from benchmarks.platform.servers import start_servers
-from benchmarks.publish import ROOT, publish_table, store_results
+from benchmarks.publish import ROOT, keep_results
 
 PAGE = ROOT / "docs" / "export.md"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--publish", action="store_true")
-    options = parser.parse_args(arguments)
-    machine = describe_machine()
+    options = benchmark_parser("benchmarks.export", __doc__).parse_args(arguments)
+    machine = describe_machine(publish=options.publish)
     with start_servers():
         # Django reads its settings from the environment that is set by now.
         from benchmarks.export.measures import LAB, SMALL_LAB, measure_export
@@ -38,9 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     for line in missed_floors(results):
         print(f"missed: {line}")
-    store_results("export", results, text)
-    if options.publish:
-        publish_table(PAGE, text, MARKS)
+    keep_results("export", results, text, publish=options.publish, page=PAGE, marks=MARKS)
     return 0
 
 

@@ -35,11 +35,14 @@ class Clock:
 
 @dataclass(frozen=True)
 class Task:
+    """`test` samples are evaluated after every round; only Flower's contender has any."""
+
     shape: Shape
     rounds: int
     threads: int
     processes: int
     out: Path
+    test: int = 0
 
 
 def parse_task(arguments: Sequence[str] | None = None) -> Task:
@@ -49,5 +52,6 @@ def parse_task(arguments: Sequence[str] | None = None) -> Task:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--test", type=int, default=0)
     options = parser.parse_args(arguments)
-    return Task(SHAPES[options.shape], options.rounds, options.threads, options.processes, options.out)
+    return Task(**{**vars(options), "shape": SHAPES[options.shape]})

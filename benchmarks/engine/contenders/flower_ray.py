@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
+from typing import Any
 
 from benchmarks.engine.contenders.clock import Clock, Task, parse_task
 from benchmarks.engine.contenders.flower_client import SHAPE, THREADS, app
-from benchmarks.engine.shapes import build_model
+from benchmarks.engine.shapes import Shape, build_model, make_tensors
+
+
+def make_evaluation(shape: Shape, samples: int) -> Callable[[dict[str, Any]], float]:
+    """The accuracy of a state on so many samples, in this process."""
+    import torch
+
+    model, (x, y) = build_model(shape).eval(), make_tensors(shape)
+    x, y = x[:samples], y[:samples]
+
+    @torch.no_grad()
+    def evaluate(state: dict[str, Any]) -> float:
+        model.load_state_dict(state)
+        logits = model(x)
+        torch.nn.functional.cross_entropy(logits, y)
+        return float((logits.argmax(1) == y).float().mean())
+
+    return evaluate
 
 
 def main(work: Task) -> None:
@@ -20,6 +39,12 @@ def main(work: Task) -> None:
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
     clock, server = Clock(), ServerApp()
+    evaluate = make_evaluation(work.shape, work.test) if work.test else None
+
+    def finish_round(number: int, arrays: ArrayRecord) -> None:
+        if evaluate is not None:
+            evaluate(arrays.to_torch_state_dict())
+        clock.tick()
 
     @server.main()
     def run(grid: Grid, context: Context) -> None:
@@ -28,7 +53,7 @@ def main(work: Task) -> None:
             grid=grid,
             initial_arrays=ArrayRecord(build_model(work.shape).state_dict()),
             num_rounds=work.rounds,
-            evaluate_fn=lambda number, arrays: clock.tick(),
+            evaluate_fn=finish_round,
         )
 
     resources = {"num_cpus": 2 // work.processes, "num_gpus": 0.0}

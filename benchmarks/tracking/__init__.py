@@ -1,0 +1,1 @@
+"""Writing a round and reading 200 curves, beside MLflow's tracking server on the same PostgreSQL."""
