@@ -9,7 +9,7 @@ from typing import Literal
 
 from django.http import QueryDict
 
-from experiments.charts.chart import Chart, DataTable
+from experiments.charts.chart import Chart, DataTable, empty_chart
 from experiments.charts.smoothing import LineOptions
 from experiments.charts.styles import HUES, CellStyle, LineStyle, dash_at
 from experiments.client_data.charts import held_description, held_figure, held_info, held_title
@@ -165,7 +165,10 @@ def samples_held_chart(subject: Subject) -> Chart:
 
 def held_chart(subject: Subject, of: Literal["classes", "samples"]) -> Chart:
     """Of the study's first federation of natural clients."""
-    cell = next(cell for cell in subject.selection.cells if subject.selection.flat[cell.key]["partition"] == "natural")
+    flat = subject.selection.flat
+    cell = next((cell for cell in subject.selection.cells if flat[cell.key].get("partition") == "natural"), None)
+    if cell is None:
+        return empty_chart(held_title(of), "No cell of this study has the data set's own clients.")
     distribution = client_distribution(federation_spec(cell.spec))
     info = held_info(distribution.held if of == "classes" else distribution.sizes, of)
     table = lambda: DataTable((of, "clients"), tuple(zip(info.names, info.clients, strict=True)))  # noqa: E731
