@@ -12,7 +12,9 @@ from benchmarks.ratios import Ratio, time_ratio
 MARKS = ("<!-- tracking: written by `python -m benchmarks.tracking` -->", "<!-- /tracking -->")
 HEAD = "| what | by | time | Tributary is | floor |"
 RULE = "| --- | --- | ---: | ---: | ---: |"
-WRITE_FLOOR, READ_FLOOR = 5, 50
+WRITE_FLOOR = 5
+READ_FLOORS = {"MLflow, get-history": 50}
+"""Of the documented interface; those of MLflow's own pages stand beside it."""
 OWN = "Tributary"
 
 
@@ -25,7 +27,7 @@ def tracking_table(results: Mapping[str, Any]) -> str:
     own = [name for name in results["read"] if name.startswith(OWN)]
     read = [row(title if not place else "", name, read_passes(results, name)) for place, name in enumerate(own)]
     for name, ratio in read_ratios(results).items():
-        read.append(row("", name, read_passes(results, name), ratio, READ_FLOOR))
+        read.append(row("", name, read_passes(results, name), ratio, READ_FLOORS.get(name)))
     return "\n".join([machine_line(results), "", HEAD, RULE, *written, *read])
 
 
@@ -70,5 +72,5 @@ def missed_floors(results: Mapping[str, Any]) -> Iterable[str]:
     if (ratio := write_ratio(results).value) < WRITE_FLOOR:
         yield f"writing a round: {ratio:.1f}x, the floor is {WRITE_FLOOR}x"
     for name, each in read_ratios(results).items():
-        if each.value < READ_FLOOR:
-            yield f"reading, {name}: {each.value:.1f}x, the floor is {READ_FLOOR}x"
+        if each.value < (floor := READ_FLOORS.get(name, 0)):
+            yield f"reading, {name}: {each.value:.1f}x, the floor is {floor}x"
