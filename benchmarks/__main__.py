@@ -15,8 +15,7 @@ import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from benchmarks.options import benchmark_parser
-from benchmarks.publish import ROOT
+from benchmarks.publish import ROOT, benchmark_parser
 
 PARTS = ("engine", "study", "clients", "tracking", "platform", "export", "compare", "gpu")
 

@@ -19,8 +19,7 @@ import torch
 from benchmarks.engine.contenders.tributary import run_spec
 from benchmarks.engine.shapes import SHAPES
 from benchmarks.machine import describe_machine
-from benchmarks.options import benchmark_parser
-from benchmarks.publish import ROOT, keep_results
+from benchmarks.publish import ROOT, benchmark_parser, keep_results
 
 MARKS = ("<!-- gpu: written by `python -m benchmarks.gpu` -->", "<!-- /gpu -->")
 PAGE = ROOT / "docs" / "benchmarks.md"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -65,3 +66,13 @@ def replace_between_marks(path: Path, text: str, marks: tuple[str, str]) -> bool
         return False
     path.write_text(pattern.sub(lambda _: f"{start}\n{text}\n{end}", before), encoding="utf-8")
     return True
+
+
+def benchmark_parser(name: str, text: str | None) -> argparse.ArgumentParser:
+    """For `python -m NAME`: `--quick` measures too little to be kept, `--publish` only on a quiet machine."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {name}", description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--publish", action="store_true")
+    return parser

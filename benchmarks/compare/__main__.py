@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import describe_machine
-from benchmarks.options import benchmark_parser
-from benchmarks.publish import ROOT, store_results
+from benchmarks.publish import ROOT, benchmark_parser, store_results
 
 REPEATS = 7
 LIMITS = {"2,000 runs": 300.0, "200 runs": 150.0}

@@ -32,8 +32,7 @@ from benchmarks.engine.contests import (
 from benchmarks.engine.report import MARKS, contest_key, engine_ratios, engine_table, missed_floors
 from benchmarks.engine.shapes import SHAPES
 from benchmarks.machine import describe_machine
-from benchmarks.options import benchmark_parser
-from benchmarks.publish import ROOT, publish_table, store_results, warn_of_lower_ratios
+from benchmarks.publish import ROOT, benchmark_parser, publish_table, store_results, warn_of_lower_ratios
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 QUICK_ROUNDS = 3

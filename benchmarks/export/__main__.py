@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 from benchmarks.export.report import MARKS, export_table, missed_floors
 from benchmarks.machine import describe_machine
-from benchmarks.options import benchmark_parser
 from benchmarks.platform.servers import start_servers
-from benchmarks.publish import ROOT, keep_results
+from benchmarks.publish import ROOT, benchmark_parser, keep_results
 
 PAGE = ROOT / "docs" / "export.md"
 

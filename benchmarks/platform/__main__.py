@@ -11,10 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.machine import describe_machine
-from benchmarks.options import benchmark_parser
 from benchmarks.platform.report import MARKS, missed_limits, platform_table
 from benchmarks.platform.servers import start_servers
-from benchmarks.publish import ROOT, keep_results
+from benchmarks.publish import ROOT, benchmark_parser, keep_results
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 

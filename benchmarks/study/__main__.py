@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.machine import describe_machine
-from benchmarks.options import benchmark_parser
 from benchmarks.platform.servers import start_servers
-from benchmarks.publish import ROOT, keep_results, warn_of_lower_ratios
+from benchmarks.publish import ROOT, benchmark_parser, keep_results, warn_of_lower_ratios
 from benchmarks.study.grids import GRIDS, QUICK_GRIDS
 from benchmarks.study.report import MARKS, missed_floors, study_ratios, study_table
 

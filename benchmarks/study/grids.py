@@ -47,7 +47,7 @@ class StudyGrid:
         return replace(self, block={**self.block, **fields}, plain_rounds=plain_rounds)
 
 
-def made(shape: tuple[int, ...], classes: int, train: int, test: int) -> Block:
+def made_dataset(shape: tuple[int, ...], classes: int, train: int, test: int) -> Block:
     return {"name": MADE, "shape": [list(shape)], "classes": classes, "train": train, "test": test}
 
 
@@ -70,7 +70,7 @@ HAR = StudyGrid(
         "local": local_training(5, 32, SGD_AND_ADAMW),
         "seeds": 4,
     },
-    {"dataset": made((561,), 6, 7_352, 2_947), "partition": {"name": "iid"}, "clients": 21},
+    {"dataset": made_dataset((561,), 6, 7_352, 2_947), "partition": {"name": "iid"}, "clients": 21},
     plain_rounds=4,
     floor=4,
 )
@@ -88,7 +88,7 @@ LR = StudyGrid(
         "local": local_training(1, 10, {"name": "sgd", "lr": [step / 100 for step in range(1, 11)]}),
         "seeds": 4,
     },
-    {"dataset": made((1, 28, 28), 10, 60_000, 10_000)},
+    {"dataset": made_dataset((1, 28, 28), 10, 60_000, 10_000)},
     plain_rounds=100,
     floor=8,
 )
@@ -106,7 +106,7 @@ CNN = StudyGrid(
         "local": local_training(1, 10, {"name": "sgd", "lr": [0.02, 0.05], "momentum": [0.0, 0.9]}),
         "seeds": 2,
     },
-    {"dataset": made((3, 32, 32), 10, 50_000, 10_000)},
+    {"dataset": made_dataset((3, 32, 32), 10, 50_000, 10_000)},
     plain_rounds=3,
     floor=1.5,
 )
@@ -114,5 +114,7 @@ GRIDS = {grid.name: grid for grid in (HAR, LR, CNN)}
 QUICK_GRIDS = {
     "har": HAR.with_changes(1, hybrid={"method": "share-disjoint", "ratio": [0.0, 0.5, 1.0]}, rounds=2, seeds=1),
     "lr": LR.with_changes(5, local=local_training(1, 10, {"name": "sgd", "lr": [0.01, 0.1]}), rounds=10, seeds=1),
-    "cnn": CNN.with_changes(1, dataset=made((3, 32, 32), 10, 2_000, 500), clients=40, cohort=4, rounds=2, seeds=1),
+    "cnn": CNN.with_changes(
+        1, dataset=made_dataset((3, 32, 32), 10, 2_000, 500), clients=40, cohort=4, rounds=2, seeds=1
+    ),
 }

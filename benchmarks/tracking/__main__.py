@@ -11,9 +11,8 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.machine import describe_machine
-from benchmarks.options import benchmark_parser
 from benchmarks.platform.servers import start_servers
-from benchmarks.publish import ROOT, keep_results, warn_of_lower_ratios
+from benchmarks.publish import ROOT, benchmark_parser, keep_results, warn_of_lower_ratios
 from benchmarks.tracking.report import MARKS, missed_floors, tracking_ratios, tracking_table
 
 PAGE = ROOT / "docs" / "benchmarks.md"

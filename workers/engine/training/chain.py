@@ -95,6 +95,11 @@ class ChainState:
         straight = not update.adam and not update.nesterov and (update.momentum != 0.0 or self.is_plain)
         return [] if straight else [torch.empty_like(param) for param in self.params]
 
+    def arguments(self, update: Update, scratch: list[torch.Tensor]) -> tuple[Any, ...]:
+        """What compiled functions take, whose arguments are tensors and numbers."""
+        terms = self.pull, self.anchor, self.gradient_term, self.step_term
+        return self.params, self.first, self.second, scratch, self.losses, *terms, update
+
 
 def train_chain(
     chain: Chain,
@@ -112,16 +117,7 @@ def train_chain(
     """
     for_device(samples.device, take_steps)(
         chain,
-        state.params,
-        state.first,
-        state.second,
-        state.scratch(update),
-        state.losses,
-        state.pull,
-        state.anchor,
-        state.gradient_term,
-        state.step_term,
-        update,
+        *state.arguments(update, state.scratch(update)),
         samples,
         list(index),
         list(labels),
