@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from uuid import UUID
 
@@ -12,6 +13,20 @@ ROOT = Path(__file__).resolve().parent.parent
 def home() -> Path:
     """A relative folder counts from the project, so that every process finds the same one."""
     return ROOT / Path(os.environ.get("TRIBUTARY_HOME") or ".tributary").expanduser()
+
+
+MIN_FREE_BYTES = 50_000_000
+"""Below it no run is taken: on a full disk run after run would fail, and in a moment the whole queue."""
+
+
+def free_bytes() -> int:
+    """Of the disk that runs are saved to, or will be."""
+    folder = home() / "runs"
+    return shutil.disk_usage(next(each for each in (folder, *folder.parents) if each.exists())).free
+
+
+def has_disk_space() -> bool:
+    return free_bytes() >= MIN_FREE_BYTES
 
 
 def run_folder(run: int) -> Path:

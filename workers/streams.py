@@ -23,6 +23,10 @@ Purpose = Literal[
     "strategy",
     "data",
     "app",
+    "attack",
+    "augment",
+    "compression",
+    "privacy",
 ]
 PURPOSES: dict[str, int] = {name: number for number, name in enumerate(get_args(Purpose))}
 MOST_PURPOSES = 64  # fixed, so that a new purpose leaves every existing stream as it was

@@ -78,5 +78,9 @@ def strategy_section(component: Component) -> Iterator[str]:
     yield f"**{component.label}.** {component.paper}." if component.paper else f"**{component.label}.**"
     yield from docstring_paragraphs(component)
     if rows := parameter_docs(component):
-        lines = [f"| `{each.name}` | `{each.default}` | {each.allowed} | {each.meaning} |" for each in rows]
+        lines = [f"| `{each.name}` | {code_text(each.default)} | {each.allowed} | {each.meaning} |" for each in rows]
         yield "\n".join(["| parameter | default | allowed | meaning |", "| --- | --- | --- | --- |", *lines])
+
+
+def code_text(value: str) -> str:
+    return f"`{value}`" if value else ""

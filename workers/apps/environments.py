@@ -20,6 +20,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from workers.apps.library import library_folder
 from workers.apps.package import AppError, AppPackage
+from workers.child_environment import environment_without_secrets
 
 READY = "ready.json"
 LOG = "install.log"
@@ -73,7 +74,12 @@ def make_environment(package: AppPackage) -> Path:
     command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-input", "--no-color"]
     with install_log(package).open("wb") as log:
         ended = subprocess.run(
-            [*command, *missing], stdout=log, stderr=subprocess.STDOUT, timeout=INSTALL_SECONDS, check=False
+            [*command, *missing],
+            env=environment_without_secrets(),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            timeout=INSTALL_SECONDS,
+            check=False,
         )
     if ended.returncode:
         shutil.rmtree(folder, ignore_errors=True)

@@ -55,6 +55,10 @@ class Component(ABC):
     kind: ClassVar[Kind]
     name: ClassVar[str]
     label: ClassVar[str]
+    short: ClassVar[str] = ""
+    """What a line or a table calls it, where its label is longer than that."""
+    named_by: ClassVar[tuple[str, ...]] = ()
+    """Parameters without which its name says too little: FedProx (mu = 0.1)."""
     paper: ClassVar[str] = ""
     version: ClassVar[int] = 1
     origin: ClassVar[str] = ""
@@ -62,6 +66,11 @@ class Component(ABC):
     digest: ClassVar[str] = ""
     """Of a lab's own file, which changes more often than its `version`."""
     Params: ClassVar[type[Parameters]] = Parameters
+
+    @property
+    def short_label(self) -> str:
+        """Its own: one that is built upon another does not go by the other's."""
+        return vars(type(self)).get("short") or self.label
 
     @property
     def summary(self) -> str:
@@ -263,6 +272,17 @@ class Strategy(Component):
     kind: ClassVar[Kind] = "strategy"
     needs_validation: ClassVar[bool] = False
 
+    def validation_needed(self, params: Any) -> bool:
+        """Whether clients must hold a validation part, with these parameters."""
+        return self.needs_validation
+
+    pools_data: ClassVar[bool] = False
+    """All data are in one place: there are no clients."""
+
+    def sends_models(self, params: Any) -> bool:
+        """Whether in every round each client of the cohort gets the server's one model and sends its own back."""
+        return True
+
     def model_classes(self, spec: RunSpec) -> int:
         """How many classes the models that clients train in the rounds tell apart."""
         return spec.dataset_facts.classes
@@ -291,11 +311,22 @@ def elements(shape: Shape) -> int:
     return math.prod(shape)
 
 
+def fixed_rate_problems(spec: RunSpec, label: str) -> Iterable[Problem]:
+    """For strategies whose server reckons with the clients' learning rate."""
+    if spec.local.schedule != type(spec.local).model_fields["schedule"].default:
+        yield Problem("local.schedule", f"{label} reckons with one learning rate for all rounds: leave it constant.")
+
+
 def summed_gradient_problems(spec: RunSpec, label: str) -> Iterable[Problem]:
     """For strategies that undo local steps to get at the gradients behind them."""
     from workers.catalog import load_catalog
 
     chosen = load_catalog().optimizers[spec.local.optimizer.name]
+    if spec.local.keep_optimizer:
+        yield Problem(
+            "local.keep_optimizer",
+            f"{label} divides a client's movement by its steps, which a kept momentum adds to: leave it off.",
+        )
     if not chosen.sums_gradients:
         yield Problem(
             "local.optimizer",

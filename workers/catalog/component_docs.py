@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workers.catalog.component import Component
+from workers.catalog.part import part_options
 
 LIMIT_WORDS = {
     "minimum": "{} or more",
@@ -42,14 +43,26 @@ def docstring_paragraphs(component: Component) -> list[str]:
 
 def parameter_docs(component: Component) -> list[ParameterDoc]:
     schema = component.Params.model_json_schema()
-    shared = schema.get("$defs", {})
-    return [
-        ParameterDoc(
-            name, yaml_value(field.get("default")), "; ".join(allowed_values(field, shared)), parameter_meaning(field)
-        )
-        for name, field in schema["properties"].items()
-        if name != "name"
-    ]
+    fields = {name: field for name, field in schema["properties"].items() if name != "name"}
+    return [doc for name, field in fields.items() for doc in field_docs(name, field, schema)]
+
+
+def field_docs(name: str, field: dict[str, Any], root: dict[str, Any]) -> Iterator[ParameterDoc]:
+    """A row for the field; where it is a choice of parts, one more for each part and each of a part's parameters."""
+    options = part_options(field, root)
+    if not options:
+        allowed = "; ".join(allowed_values(field, root.get("$defs", {})))
+        yield ParameterDoc(name, yaml_value(field.get("default")), allowed, parameter_meaning(field))
+        return
+    default = field.get("default")
+    names = [*(["null"] if any(each.get("type") == "null" for each in field.get("anyOf", ())) else [])]
+    names += [option.name for option in options]
+    yield ParameterDoc(name, default["name"] if default else "null", ", ".join(names), parameter_meaning(field))
+    for option in options:
+        source = f" ({option.paper}.)" if option.paper else ""
+        yield ParameterDoc(f"{name}: {option.name}", "", option.label, f"{option.summary}{source}")
+        for inner, own in option.properties.items():
+            yield from field_docs(f"{name}.{inner}", own, root)
 
 
 def parameter_meaning(field: dict[str, Any]) -> str:

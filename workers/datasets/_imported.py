@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -99,22 +99,31 @@ class ImportedDataset(Dataset):
             )
         return _cache.load(name, new_manifest)
 
-    def import_from(self, source: Path, report: Report = no_report) -> dict[str, _cache.Manifest]:
-        """Parse the originals and put them into the cache, in the place of what was there; by name in the cache."""
+    def import_from(
+        self, source: Path, report: Report = no_report, *, within: Sequence[Path] = (), replace: bool = True
+    ) -> dict[str, _cache.Manifest]:
+        """Parse the originals and put them into the cache; by name in the cache.
+
+        In the place of what was there, unless nothing may be replaced; no link leads out of the folders in `within`.
+        """
         manifests: dict[str, _cache.Manifest] = {}
         rising = rising_report(report)
-        with Originals(source) as originals:
+        with Originals(source, within) as originals:
             for name, arrays in self.parts(originals, rising):
+                if not replace and _cache.manifest_of(name):
+                    raise DatasetError(f"{name} is here already, and stays as it is: an admin may replace it.")
                 check_arrays(self.label, arrays, self.published.classes)
                 rising(1.0, f"writing {name}")
                 manifests[name] = _cache.store(name, arrays, source)
         report(1.0, "done")
         return manifests
 
-    def import_path(self, path: str, report: Report = no_report) -> dict[str, _cache.Manifest]:
+    def import_path(
+        self, path: str, report: Report = no_report, *, within: Sequence[Path] = (), replace: bool = True
+    ) -> dict[str, _cache.Manifest]:
         """From where a person says; what the file system refuses is told in words."""
         try:
-            return self.import_from(Path(path).expanduser(), report)
+            return self.import_from(Path(path).expanduser(), report, within=within, replace=replace)
         except OSError as error:
             raise DatasetError(f"{error.filename or path} cannot be read: {error.strerror or error}.") from None
 
@@ -129,12 +138,14 @@ class ImportedDataset(Dataset):
             return [str(self.available(self.Params()))]
         return [problem for name, manifest in manifests.items() for problem in _cache.verify(name, manifest)]
 
-    def fetch(self, report: Report = no_report) -> dict[str, _cache.Manifest]:
+    def fetch(self, report: Report = no_report, *, replace: bool = True) -> dict[str, _cache.Manifest]:
         """The publisher's files, then the importer. What came of a fetch that broke off is used by the next one."""
         if not self.originals:
             raise DatasetError(f"{self.no_fetch} Import it: manage.py datasets import {self.name} PATH")
         folder = fetch_originals(self.name, self.originals, lambda share, text: report(share * FETCHING, text))
-        return self.import_from(folder, lambda share, text: report(FETCHING + share * (1 - FETCHING), text))
+        return self.import_from(
+            folder, lambda share, text: report(FETCHING + share * (1 - FETCHING), text), replace=replace
+        )
 
     def parts(self, originals: Originals, report: Report) -> Iterator[tuple[str, Arrays]]:
         """What goes into the cache, by name: one entry, unless the originals make several."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
-import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatch
 from functools import partial
@@ -22,26 +21,31 @@ from workers.home import home
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 MOST_NESTING = 2
 GZIP = b"\x1f\x8b"
+PIECE = 1 << 20
+MOST_EXPANSION = 100
+ALWAYS_ALLOWED = 64 << 20
+"""Bytes that anything may unpack to, however small it was."""
 Opener = Callable[[], IO[bytes]]
 
 
 class Originals:
     """Every file below a folder (or in an archive), found by the end of its path and read whole.
 
-    `name.gz` answers for `name`; archives inside the folder, and archives inside those, are looked into.
+    `name.gz` answers for `name`; archives inside the folder, and archives inside those, are looked into. Where folders
+    are given to stay `within`, no link leads out of them.
     """
 
-    def __init__(self, source: Path) -> None:
+    def __init__(self, source: Path, within: Sequence[Path] = ()) -> None:
         if not source.exists():
             raise DatasetError(f"{source} does not exist. Give the folder or archive that holds the originals.")
-        self.source = source
+        self.source, self.within = source, within
         self.archives = ExitStack()
         self.files: dict[str, Opener] = {}
 
     def __enter__(self) -> Self:
         with ExitStack() as opened_so_far:
             self.archives = opened_so_far
-            for path, opener in files_on_disk(self.source):
+            for path, opener in files_on_disk(self.source, self.within):
                 self.add(path, opener, MOST_NESTING)
             self.archives = opened_so_far.pop_all()
         return self
@@ -54,7 +58,7 @@ class Originals:
         if nesting and path.endswith(ARCHIVES):
             self.add_members(path, self.archives.enter_context(opener()), nesting)
         elif path.endswith(".gz"):
-            self.files[path.removesuffix(".gz")] = lambda: io.BytesIO(gzip.decompress(read_all(opener)))
+            self.files[path.removesuffix(".gz")] = partial(open_unpacked, path, opener)
         else:
             self.files[path] = opener
 
@@ -85,16 +89,23 @@ class Originals:
         raise DatasetError(f"No {' or '.join(patterns)} in {self.source}. Give the folder that holds the originals.")
 
 
-def files_on_disk(source: Path) -> Iterator[tuple[str, Opener]]:
+def files_on_disk(source: Path, within: Sequence[Path]) -> Iterator[tuple[str, Opener]]:
     if source.is_file():
-        yield source.name, partial(open_bytes, source)
+        yield source.name, partial(open_bytes, source, within)
         return
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
-        yield path.relative_to(source).as_posix(), partial(open_bytes, path)
+        yield path.relative_to(source).as_posix(), partial(open_bytes, path, within)
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    return path.open("rb")
+def open_bytes(path: Path, within: Sequence[Path]) -> IO[bytes]:
+    """Looks at what was opened, not at what is there to be opened: a link may be set between the two."""
+    file = path.open("rb")
+    if within:
+        real = Path(f"/proc/self/fd/{file.fileno()}").readlink()
+        if not any(real.is_relative_to(folder) for folder in within):
+            file.close()
+            raise DatasetError(f"{path} leads out of the folders that may be imported from.")
+    return file
 
 
 def read_all(opener: Opener) -> bytes:
@@ -106,7 +117,13 @@ def zip_members(file: IO[bytes], kept_open: ExitStack) -> Iterator[tuple[str, Op
     archive = kept_open.enter_context(zipfile.ZipFile(file))
     for info in archive.infolist():
         if not info.is_dir():
-            yield info.filename, partial(archive.open, info)
+            yield info.filename, partial(open_zip_member, archive, info)
+
+
+def open_zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """By the size it declares, which `zipfile` holds it to while it is read."""
+    refuse_bomb(info.filename, info.file_size, info.compress_size)
+    return archive.open(info)
 
 
 def tar_members(file: IO[bytes], kept_open: ExitStack) -> Iterator[tuple[str, Opener]]:
@@ -125,10 +142,38 @@ def uncompressed(file: IO[bytes], kept_open: ExitStack) -> IO[bytes]:
     home().mkdir(parents=True, exist_ok=True)
     unpacked: IO[bytes] = tempfile.TemporaryFile(dir=home())  # noqa: SIM115 (the stack closes it)
     kept_open.enter_context(unpacked)
-    with gzip.open(file) as content:
-        shutil.copyfileobj(content, unpacked, 1 << 20)
+    unpack(str(getattr(file, "name", "archive")), file, unpacked)
     unpacked.seek(0)
     return unpacked
+
+
+def open_unpacked(path: str, opener: Opener) -> IO[bytes]:
+    unpacked = io.BytesIO()
+    with opener() as file:
+        unpack(path, file, unpacked)
+    unpacked.seek(0)
+    return unpacked
+
+
+def unpack(path: str, file: IO[bytes], target: IO[bytes]) -> None:
+    """Piece by piece: what a gzip file declares of itself is only the rest of its size divided by 4 GB."""
+    packed = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    size = 0
+    with gzip.open(file) as content:
+        while piece := content.read(PIECE):
+            size += len(piece)
+            refuse_bomb(path, size, packed)
+            target.write(piece)
+
+
+def refuse_bomb(path: str, size: int, packed: int) -> None:
+    """A small file can stand for terabytes; measurements and pictures shrink to a tenth, hardly to a hundredth."""
+    if size > max(ALWAYS_ALLOWED, packed * MOST_EXPANSION):
+        raise DatasetError(
+            f"{path} unpacks to more than {MOST_EXPANSION} times its size, which no data set does: unpack it yourself, "
+            "look at it, and import what you find."
+        )
 
 
 def open_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:

@@ -18,7 +18,7 @@ from workers.catalog.component import Arrays, DatasetFacts, DatasetParameters
 from workers.datasets import _cache
 from workers.datasets._fetch import Report
 from workers.datasets._imported import ImportedDataset
-from workers.datasets._originals import Originals
+from workers.datasets._originals import Originals, refuse_bomb
 from workers.errors import DatasetError, Problem
 from workers.memory import allowed_memory
 
@@ -122,6 +122,8 @@ def refuse_oversize(content: bytes, path: str) -> None:
         members = [info for info in archive.infolist() if info.filename.removesuffix(".npy") in KEYS]
         if sum(max(info.file_size, claimed_bytes(archive, info)) for info in members) > most:
             raise DatasetError(f"{path} holds more than {most / 2**30:.0f} GB of numbers: split it up.")
+        for info in members:
+            refuse_bomb(f"{info.filename} in {path}", info.file_size, info.compress_size)
 
 
 def claimed_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:

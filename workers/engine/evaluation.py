@@ -16,11 +16,13 @@ import torch
 from torch.func import functional_call
 from torch.nn import functional as F  # noqa: N812
 
+from workers.attacks.data_attacks import Backdoor, LabelFlip
 from workers.engine.clients import ClientMapping
 from workers.engine.execution.threads import stream_count
 from workers.engine.federation import Federation
 from workers.engine.messages.arrays import Tensors
 from workers.engine.messages.message_keys import SAMPLES
+from workers.engine.poisoning import SUCCESS, flip_success, with_trigger
 from workers.engine.prepared import DEVICE_COPIES
 from workers.engine.server.method import Forward, Outputs
 from workers.engine.training.chain import score_chain
@@ -179,6 +181,30 @@ class Evaluator:
             for model, sharers in clients_by_model(model_of, list(self.validation))
         ]
         return float(np.mean(np.concatenate(losses)))
+
+    def train_losses(self, model: Tensors, clients: Sequence[int]) -> np.ndarray:
+        """Of one model on what each of these clients trains on."""
+        rows = self.samples.hold([self.clients[self.clients.row(client)] for client in clients])
+        losses = self.scores(model, self.samples, np.concatenate([client.train for client in rows])).losses
+        ends = np.cumsum([len(client.train) for client in rows])
+        return np.array([part.mean() for part in np.split(losses, ends[:-1])])
+
+    def attack_success(self, model: Tensors | None, result: EvaluationResult) -> dict[str, float]:
+        """How far an attack got that has an aim: with the global model, or on all that was evaluated."""
+        attack = self.spec.attack
+        if isinstance(attack, LabelFlip) and result.confusion is not None:
+            return flip_success(attack, result.confusion)
+        if isinstance(attack, Backdoor) and model is not None and len(self.triggered.y):
+            return {SUCCESS: self.scores(model, self.triggered).accuracy}
+        return {}
+
+    @cached_property
+    def triggered(self) -> Samples:
+        """Test samples with the attack's trigger, all labelled with its target."""
+        assert isinstance(self.spec.attack, Backdoor)
+        samples = with_trigger(self.spec.attack, self.test.x.cpu().numpy(), self.test.y.cpu().numpy())
+        x, y = (torch.from_numpy(samples[name]).to(self.test.x.device) for name in ("x", "y"))
+        return Samples(x, y)
 
     def evaluate_per_client(self, model: Tensors, clients: Sequence[int]) -> dict[int, dict[str, float]]:
         """For Flower's evaluate messages: the clients that hold something out."""

@@ -16,6 +16,7 @@ import numpy as np
 from workers.catalog import load_catalog
 from workers.catalog.component import Arrays, ClientSource, Dataset, Normalisation, PartitionInput, elements
 from workers.engine.clients import NO_SAMPLES, SHARED_CLIENT, ClientData, Clients
+from workers.engine.poisoning import malicious_clients, poison_client, poison_samples
 from workers.errors import FederationError
 from workers.partitions._cuts import Parts, split_faults
 from workers.spec import RunSpec
@@ -79,7 +80,8 @@ def make_federation(
         x, own_test_x = prepare_noisy(spec, arrays, parts, constants), prepare_test_set(arrays, constants)
     clients = make_clients(spec, parts, on_clients=spec.evaluation.on != "server" or not len(arrays.test_y))
     test_x, test_y = server_test_set(arrays, own_test_x, x, clients)
-    return Federation(x, arrays.train_y, clients, test_x, test_y, sharing_bytes(spec, arrays, clients))
+    x, y = poison_samples(spec, x, arrays.train_y, clients)
+    return Federation(x, y, clients, test_x, test_y, sharing_bytes(spec, arrays, clients))
 
 
 def require_data(spec: RunSpec) -> Dataset:
@@ -101,16 +103,23 @@ def source_on_demand(spec: RunSpec) -> ClientSource | None:
 def federation_on_demand(spec: RunSpec, source: ClientSource) -> Federation:
     count, on_server = spec.client_count, spec.evaluation.on != "clients"
     constants = load_catalog().datasets[spec.dataset.name].normalisation(spec.dataset.normalise)
+    numbers = np.arange(count)
+    clients = split_clients(spec, numbers, None, source.train_sizes[:count], on_clients=spec.evaluation.on != "server")
+    malicious = malicious_clients(spec, clients)
 
     def make_samples(client: int) -> tuple[np.ndarray, np.ndarray]:
         raw, y = source.train_samples(client)
-        return prepare_client(spec, raw, client, constants), y
+        x = prepare_client(spec, raw, client, constants)
+        if spec.attack is None or client not in malicious:
+            return x, y
+        own = clients[client]
+        x, y = x.copy(), y.copy()
+        x[own.train], y[own.train] = poison_client(spec, spec.attack, own, x[own.train], y[own.train])
+        return x, y
 
     test = source.test_samples(count if on_server else 0)
     nothing = np.empty((0, *spec.dataset_facts.shape), np.float32)
     test_x = normalise(scale_to_unit(test[0]), test[0], constants)
-    numbers = np.arange(count)
-    clients = split_clients(spec, numbers, None, source.train_sizes[:count], on_clients=spec.evaluation.on != "server")
     return Federation(nothing, NO_SAMPLES, clients, test_x, test[1], make_samples=make_samples)
 
 

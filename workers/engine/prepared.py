@@ -35,6 +35,9 @@ WITHOUT_EFFECT = {
     "stop",
     "engine",
     "precision",
+    "privacy",
+    "compression",
+    "selection",
 }
 """Fields of a spec that change nothing in its federation; of `evaluation` and `stop`, those that do are named below."""
 
@@ -108,10 +111,11 @@ def data_key(spec: RunSpec) -> Hashable:
 
 def federation_key(spec: RunSpec) -> Hashable:
     partition, evaluation = load_catalog().partitions[spec.partition.name], spec.evaluation
+    poisons_data = spec.attack is not None and spec.attack.poisons_data
     return (
         partition,
         partition.stamp,
-        spec.model_dump_json(exclude=WITHOUT_EFFECT),
+        spec.model_dump_json(exclude=WITHOUT_EFFECT if poisons_data else {*WITHOUT_EFFECT, "attack"}),
         (evaluation.on, evaluation.held_out, evaluation.validation, spec.watches_validation),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from workers.child_environment import environment_without_secrets
 from workers.engine.execution.threads import thread_count
 from workers.engine_version import ENGINE_VERSION
 from workers.machine import package_versions, processor_name
@@ -59,7 +60,13 @@ def git_commit(root: Path = ROOT) -> str | None:
 def git_output(root: Path, *arguments: str) -> str | None:
     try:
         process = subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, timeout=GIT_SECONDS, check=True
+            ["git", *arguments],
+            cwd=root,
+            env=environment_without_secrets(),
+            capture_output=True,
+            text=True,
+            timeout=GIT_SECONDS,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -9,13 +9,17 @@ import numpy as np
 import torch
 
 from workers.catalog import load_catalog
+from workers.engine.adversary import Adversary
 from workers.engine.clients import ClientMapping
+from workers.engine.compression import UplinkCompression
 from workers.engine.evaluation import Evaluator
 from workers.engine.federation import Federation, make_federation
 from workers.engine.messages.arrays import Tensors
+from workers.engine.poisoning import malicious_clients
 from workers.engine.prepared import DEVICE_COPIES, prepared_federation
 from workers.engine.server.method import Method, MethodContext
 from workers.engine.server.participation import Participation
+from workers.engine.server.selector import Selector
 from workers.engine.training.network import Network, dtype_of, make_network, stacked_gradients
 from workers.engine.training.rule import ClientStore
 from workers.engine.training.samples_on_demand import SamplesOnDemand
@@ -35,6 +39,9 @@ class Setup:
     participation: Participation
     trainer: Trainer
     evaluator: Evaluator
+    adversary: Adversary | None = None
+    compression: UplinkCompression | None = None
+    selector: Selector | None = None
 
 
 def make_setup(
@@ -68,6 +75,8 @@ def make_setup(
         padded=not network.has_batch_statistics,
         stop=stop,
     )
+    participation = Participation(spec, federation, method)
+    evaluator = Evaluator(spec, network, federation, samples, method.outputs)
     return Setup(
         spec,
         device,
@@ -75,10 +84,25 @@ def make_setup(
         network,
         initial,
         method,
-        Participation(spec, federation, method),
+        participation,
         trainer,
-        Evaluator(spec, network, federation, samples, method.outputs),
+        evaluator,
+        make_adversary(spec, federation, network),
+        make_compression(spec, network, trainer.store),
+        None if spec.selection.name == "uniform" else Selector(participation, evaluator),
     )
+
+
+def make_adversary(spec: RunSpec, federation: Federation, network: Network) -> Adversary | None:
+    if spec.attack is None:
+        return None
+    return Adversary(spec.attack, spec.seed, malicious_clients(spec, federation.clients), tuple(network.buffers))
+
+
+def make_compression(spec: RunSpec, network: Network, store: ClientStore) -> UplinkCompression | None:
+    if spec.compression is None:
+        return None
+    return UplinkCompression(spec.compression, spec.seed, tuple(network.buffers), store)
 
 
 def sample_counts(federation: Federation) -> ClientMapping[int]:

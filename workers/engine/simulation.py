@@ -99,6 +99,9 @@ def make_loop(
         progress,
         on_round,
         setup.trainer.padded,
+        setup.adversary,
+        setup.compression,
+        setup.selector,
     )
     if saved_state is not None:
         restore_progress(loop, setup, saved_state)

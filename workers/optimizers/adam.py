@@ -28,6 +28,7 @@ class Adam(Optimizer):
 
     name = "adam"
     label = "Adam"
+    named_by = ("lr",)
     paper = "Kingma, Ba: Adam: A Method for Stochastic Optimization, ICLR 2015"
     Params = AdamParameters
 
@@ -47,6 +48,7 @@ class AdamW(Optimizer):
 
     name = "adamw"
     label = "AdamW"
+    named_by = ("lr",)
     paper = "Loshchilov, Hutter: Decoupled Weight Decay Regularization, ICLR 2019"
     Params = AdamWParameters
 

@@ -29,6 +29,7 @@ class Sgd(Optimizer):
 
     name = "sgd"
     label = "SGD"
+    named_by = ("lr",)
     Params = SgdParameters
     sums_gradients = True
 

@@ -39,6 +39,8 @@ class LabelDirichlet(Partition):
 
     name = "label-dirichlet"
     label = "Label skew (Dirichlet)"
+    short = "Dirichlet"
+    named_by = ("alpha",)
     paper = "Li et al.: Federated Learning on Non-IID Data Silos: An Experimental Study, ICDE 2022"
     Params = LabelDirichletParameters
 
@@ -97,6 +99,7 @@ class ClassesPerClient(Partition):
 
     name = "classes-per-client"
     label = "Classes per client"
+    named_by = ("k",)
     paper = "Li et al.: Federated Learning on Non-IID Data Silos: An Experimental Study, ICDE 2022"
     Params = ClassesPerClientParameters
 
@@ -155,6 +158,7 @@ class Shards(Partition):
 
     name = "shards"
     label = "Shards"
+    named_by = ("per_client",)
     paper = "McMahan et al.: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017"
     Params = ShardsParameters
 

@@ -21,6 +21,7 @@ class Natural(Partition):
 
     name = "natural"
     label = "Natural clients"
+    short = "Natural"
     leaves_samples_out = True
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:

@@ -35,6 +35,8 @@ class QuantityDirichlet(Partition):
 
     name = "quantity-dirichlet"
     label = "Quantity skew (Dirichlet)"
+    short = "Quantity Dirichlet"
+    named_by = ("beta",)
     paper = "Li et al.: Federated Learning on Non-IID Data Silos: An Experimental Study, ICDE 2022"
     Params = QuantityDirichletParameters
 
@@ -61,6 +63,7 @@ class QuantityNormal(Partition):
 
     name = "quantity-normal"
     label = "Quantity skew (normal)"
+    short = "Quantity normal"
     paper = "Bozorgzad: Smart swapping based on model similarity, Isfahan University of Technology, 2024"
 
     def split(self, data: PartitionInput, params: Any) -> Sequence[np.ndarray]:

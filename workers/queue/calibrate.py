@@ -39,7 +39,7 @@ def trial_spec(spec: RunSpec) -> RunSpec:
             "strategy": {"name": "fedavg"},
             "clients": clients,
             "rounds": TRIAL_ROUNDS,
-            "local": {**spec.local.model_dump(mode="json"), "epochs": 1},
+            "local": {**spec.local.model_dump(mode="json"), "epochs": 1, "steps": None},
             "evaluation": {"every": TRIAL_ROUNDS},
             "precision": spec.precision,
             "engine": "auto" if spec.engine == "ray" else spec.engine,

@@ -39,6 +39,12 @@ def die_with_parent(parent: int) -> None:
         sys.exit(1)
 
 
+def end_with_parent() -> None:
+    """Of a process whose first argument is its parent's number; one that a person started has none."""
+    if len(sys.argv) > 1:
+        die_with_parent(int(sys.argv[1]))
+
+
 def save_model(folder: Path, parameters: Mapping[str, Any]) -> str:
     """Whole or absent: written beside its place, then moved into it. Names and shapes are those of `Result`."""
     import numpy as np

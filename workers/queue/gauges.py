@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from workers.child_environment import environment_without_secrets
 from workers.machine import package_versions, processor_name
 from workers.memory import allowed_memory
 
@@ -98,7 +99,14 @@ def query_gpu(device: str, *questions: str) -> list[str] | None:
         return None
     flags = ["--query-gpu=" + ",".join(questions), "--format=csv,noheader,nounits", "-i", physical_device(device)]
     try:
-        answer = subprocess.run([program, *flags], capture_output=True, text=True, timeout=SMI_SECONDS, check=True)
+        answer = subprocess.run(
+            [program, *flags],
+            env=environment_without_secrets(),
+            capture_output=True,
+            text=True,
+            timeout=SMI_SECONDS,
+            check=True,
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     answers = [each.strip() for each in answer.stdout.strip().split(",")]

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import psutil
 
+from workers.child_environment import environment_without_secrets
 from workers.errors import TributaryError
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +30,6 @@ FOLDER_CHECK_SECONDS = 2.0
 TAIL_LINES = 20
 EXIT_SECONDS = 3.0
 MEMORY_CHECK_SECONDS = 1.0
-SECRETS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "TRIBUTARY_ADMIN_PASSWORD")
 RUNNER_COMMAND = (sys.executable, "-m", "workers.queue.runner")
 
 
@@ -135,7 +135,7 @@ def runner_environment(threads: int) -> dict[str, str]:
     """Without the platform's secrets: a runner computes, with plugins of the lab, and needs none of them."""
     path = [str(PACKAGE_ROOT), os.environ.get("PYTHONPATH", "")]
     return {
-        **{name: value for name, value in os.environ.items() if name not in SECRETS},
+        **environment_without_secrets(),
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
         "OMP_NUM_THREADS": str(threads),
         "TRIBUTARY_THREADS": str(threads),

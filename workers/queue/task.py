@@ -37,7 +37,7 @@ from workers.apps.leftovers import clear_leftovers
 from workers.apps.package import AppError
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
-from workers.home import artifact_folder, checkpoint_folder, home
+from workers.home import artifact_folder, checkpoint_folder, free_bytes, has_disk_space, home
 from workers.memory import allowed_memory
 from workers.queue import gauges
 from workers.queue.run_log import RunLog
@@ -60,7 +60,6 @@ LEAVING_PATIENCE_SECONDS = 5.0
 CHECKPOINT_ROUNDS = 10
 SAMPLE_SECONDS = 15.0
 MEMORY_SHARE = 0.9
-MIN_FREE_BYTES = 50_000_000
 LAST_EVENTS = ("done", "stopped", "failed", "changed", "accelerator")
 FRESH_SECONDS = 30.0
 """A runner of at most this age has read the code that is there; only a file it found changed makes it older."""
@@ -155,12 +154,12 @@ class WorkerProcess:
         self.slot.warm()
         if self.ahead:
             return RunAttempt(self, self.ahead.popleft())
-        claim = run_claim(worker=self.worker) if self.worker and has_disk_space() else None
+        claim = run_claim(worker=self.worker) if self.worker and can_save_runs() else None
         return RunAttempt(self, claim) if claim else None
 
     def claim_ahead(self) -> None:
         """While the runner computes: as many short runs as it will be done with in a few seconds."""
-        if self.ahead or self.leaving.is_set() or not self.worker or not has_disk_space():
+        if self.ahead or self.leaving.is_set() or not self.worker or not can_save_runs():
             return
         worker, most = self.worker, self.pace.runs_ahead()
         self.ahead.extend(self.write(lambda: runs_claim_ahead(worker=worker, most=most)))
@@ -484,14 +483,11 @@ def run_limits() -> Limits:
     return Limits(memory or None, settings.RUN_SECONDS or None, settings.RUN_SILENCE or None)
 
 
-def has_disk_space() -> bool:
-    """On a full disk run after run would fail, and in a moment the whole queue."""
-    folder = home() / "runs"
-    folder.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(folder).free
-    if free < MIN_FREE_BYTES:
-        logger.warning("No run is taken: only %.0f MB are left in %s.", free / 1e6, folder)
-    return free >= MIN_FREE_BYTES
+def can_save_runs() -> bool:
+    if not has_disk_space():
+        logger.warning("No run is taken: only %.0f MB are left in %s.", free_bytes() / 1e6, home())
+        return False
+    return True
 
 
 def ends_attempt(events: Iterable[dict[str, Any]]) -> bool:

@@ -20,6 +20,7 @@ ROUND_KEYS = ("num-server-rounds", "num_server_rounds", "num-rounds", "num_round
 ONLY_APP = "A run of an app has app, seed and engine only: the app brings its own data, model and strategy."
 SEED_IS_OURS = "The run's own seed is put there: give `seeds` instead."
 PERCENT = 100.0
+LOGGED = "logged"
 
 
 class MetricRule(SpecPart):
@@ -76,6 +77,11 @@ def is_app(spec: Mapping[str, Any]) -> bool:
     return "app" in spec
 
 
+def is_logged(spec: Mapping[str, Any]) -> bool:
+    """Of a stored spec: a script told the run from outside, under its own name and config in place of an app's."""
+    return LOGGED in spec
+
+
 def parse_spec(data: Mapping[str, Any] | AnySpec) -> AnySpec:
     """A valid spec of either kind, or a `SpecError` that lists every problem with its path."""
     if isinstance(data, AppSpec):
@@ -111,7 +117,7 @@ def validated_spec(fields: dict[str, Any]) -> tuple[AppSpec | None, list[Problem
     try:
         return AppSpec.model_validate(fields), []
     except ValidationError as error:
-        return None, list({problem.path: problem for problem in validation_problems(error, fields)}.values())
+        return None, list({problem.path: problem for problem in validation_problems(error, fields, AppSpec)}.values())
 
 
 def config_value_problems(spec: AppSpec, package: AppPackage) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from workers.apps.library import find_app
 from workers.catalog import load_catalog
 from workers.catalog.component import Component, Kind, Parameters
+from workers.catalog.part import version_marks
 from workers.catalog.plugins import require_unchanged
 from workers.engine_version import APP_ENGINE_VERSION, ENGINE_VERSION
 from workers.spec.appspec import AnySpec, AppSpec
@@ -79,6 +80,8 @@ def identity_parts(spec: AnySpec) -> dict[str, Any]:
     }
     if ENGINE_VERSION > FIRST_ENGINE:
         parts["engine_version"] = ENGINE_VERSION
+    if marks := version_marks(spec.parts.values()):
+        parts["part_versions"] = marks
     return parts
 
 

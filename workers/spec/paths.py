@@ -7,7 +7,15 @@ from itertools import chain
 from typing import Any
 
 APP_FIELDS = ("name", "config", "clients", "metrics")
-ADDED_LATER = {"feature_noise_kind": "variance"}
+ADDED_LATER = {
+    "feature_noise_kind": "variance",
+    "selection": "uniform",
+    "local.schedule": "constant",
+    "local.schedule.warmup": 0,
+    "local.label_smoothing": 0.0,
+    "local.keep_optimizer": False,
+    "local.augment": "none",
+}
 """What the fields mean that stored specs of earlier versions lack, where it is not null."""
 
 

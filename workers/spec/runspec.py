@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterator, Mapping
-from functools import cached_property, reduce
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from workers.attacks.choice import AttackChoice
 from workers.catalog import load_catalog
 from workers.catalog.component import Component, DatasetFacts, DatasetParameters, Kind, Parameters, as_tuple
+from workers.catalog.part import Part
+from workers.compression.compressors import CompressionChoice
 from workers.errors import Problem, SpecError
+from workers.privacy.guarantees import PrivacyChoice
+from workers.selection.selections import SelectionChoice, UniformSelection
+from workers.spec.schedules import ConstantSchedule, ScheduleChoice
 
 CONFIG = ConfigDict(
     extra="forbid",
@@ -74,6 +81,18 @@ class Local(SpecPart):
     batch_size: int = Field(32, ge=1)
     """Samples per local step; the last batch of an epoch may be smaller."""
     optimizer: OptimizerChoice = Field(default_factory=lambda: load_catalog().optimizers["sgd"].Params())
+    steps: int | None = Field(None, ge=1, le=1_000_000)
+    """Local steps of every client in a round, in place of epochs; small clients go through their data more often."""
+    schedule: ScheduleChoice = ConstantSchedule()
+    """How the learning rate goes over the rounds."""
+    clip_norm: float | None = Field(None, gt=0)
+    """Longest gradient of a local step, over all parameters; longer ones are shortened to it."""
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    """Share of a label that is spread over all classes while training."""
+    keep_optimizer: bool = False
+    """Whether a client's momentum goes on in its next round, and does not begin anew."""
+    augment: Literal["none", "flip", "crop", "crop-flip"] = "none"
+    """Random changes of training pictures: a mirror image, a crop out of 4 black pixels around it, or both."""
     class_weights: ClassWeights | None = None
     """What a sample's training loss is multiplied by, for each class, before the mean over the batch. In a grid it is
     written [[...]]. Empty: every class counts once."""
@@ -117,6 +136,8 @@ class RunSpec(SpecPart):
     """Clients per round; otherwise from `fraction`."""
     fraction: float = Field(1.0, gt=0, le=1)
     """Share of the clients that take part in a round, at least one; of those that still have data under unify."""
+    selection: SelectionChoice = UniformSelection()
+    """How the clients of a round are chosen."""
     client_dropout: float = Field(0.0, ge=0, lt=1)
     """Probability that a sampled client fails to answer."""
     stragglers: float = Field(0.0, ge=0, le=1)
@@ -126,21 +147,33 @@ class RunSpec(SpecPart):
     local: Local = Field(default_factory=Local)
     evaluation: Evaluation = Evaluation()
     stop: Stop = Stop()
-    attack: None = None
-    """Reserved for a later strategy family."""
-    privacy: None = None
-    """Reserved for a later strategy family."""
-    compression: None = None
-    """Reserved for a later strategy family."""
+    attack: AttackChoice | None = None
+    """What malicious clients do; empty: there are none."""
+    privacy: PrivacyChoice | None = None
+    """Differential privacy of clients; empty: none."""
+    compression: CompressionChoice | None = None
+    """How clients shorten what they send; empty: they send all of it."""
     seed: int = Field(0, ge=0, lt=2**31)
     """Every random draw of the run follows from it."""
     engine: Literal["auto", "cohort", "sequential", "ray"] = "auto"
     """How the cohort is computed; part of a run's identity unless it is auto."""
     precision: Literal["float32", "float64"] = "float32"
+    """In which numbers a run is computed."""
 
     @cached_property
     def dataset_facts(self) -> DatasetFacts:
         return load_catalog().datasets[self.dataset.name].run_facts(self.dataset)
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """What is optional and has parameters of its own, by path."""
+        choices: dict[str, Part | None] = {
+            "attack": self.attack,
+            "privacy": self.privacy,
+            "compression": self.compression,
+            "selection": self.selection,
+        }
+        return {path: part for path, part in choices.items() if part is not None}
 
     @property
     def client_count(self) -> int:
@@ -181,7 +214,7 @@ def parse_run(data: Mapping[str, Any] | RunSpec) -> RunSpec:
     try:
         spec = RunSpec.model_validate(dict(data))
     except ValidationError as error:
-        raise SpecError(validation_problems(error, data)) from None
+        raise SpecError(validation_problems(error, data, RunSpec)) from None
     spec = fill_in_validation(spec)
     if problems := tuple(cross_problems(spec)):
         raise SpecError(problems)
@@ -201,13 +234,28 @@ def fill_in_validation(spec: RunSpec) -> RunSpec:
 
 
 def needs_validation(spec: RunSpec) -> bool:
-    return load_catalog().strategies[spec.strategy.name].needs_validation
+    return load_catalog().strategies[spec.strategy.name].validation_needed(spec.strategy)
 
 
-def validation_problems(error: ValidationError, data: Any) -> Iterator[Problem]:
+def validation_problems(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterator[Problem]:
     for each in error.errors(include_url=False):
         path = ".".join(str(part) for part in location_without_tags(each["loc"], data))
-        yield Problem(path, plain_message(each))
+        yield Problem(path, plain_message(each, model))
+
+
+@cache
+def fields_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The names that may stand at that place, which pydantic tells with its union tags."""
+    root = model.model_json_schema()
+    node: Mapping[str, Any] = root
+    for part in location:
+        node = node.get("properties", {}).get(part) or {
+            "$ref": node.get("discriminator", {}).get("mapping", {}).get(part)
+        }
+        node = next((each for each in node.get("anyOf", [node]) if each.get("type") != "null"), node)
+        if reference := node.get("$ref"):
+            node = root["$defs"][reference.rpartition("/")[2]]
+    return list(node.get("properties", ()))
 
 
 def location_without_tags(location: tuple[int | str, ...], data: Any) -> Iterator[int | str]:
@@ -219,20 +267,29 @@ def location_without_tags(location: tuple[int | str, ...], data: Any) -> Iterato
         data = data.get(part) if isinstance(data, Mapping) else None
 
 
-def plain_message(error: Any) -> str:
+def plain_message(error: Any, model: type[BaseModel]) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        return "Unknown field."
+        known = fields_at(model, error["loc"][:-1])
+        hint = did_you_mean(str(error["loc"][-1]), known)
+        return f"Unknown field.{hint} Choose one of {', '.join(known)}." if known else "Unknown field."
     if kind == "missing":
         return "This field is required."
     if kind == "union_tag_invalid":
-        known = context["expected_tags"].replace("'", "")
-        return f"Unknown name: {context['tag']}. Choose one of {known}.{plugin_hint()}"
+        names = context["expected_tags"].replace("'", "")
+        hint = did_you_mean(str(context["tag"]), names.split(", "))
+        return f"Unknown name: {context['tag']}.{hint} Choose one of {names}.{plugin_hint()}"
     if kind == "union_tag_not_found":
         return "A name is required."
     if kind in ("model_type", "model_attributes_type"):
         return f"Expected a mapping such as {{name: ...}}, got {error['input']!r}."
     return f"{error['msg']}, got {error['input']!r}."
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """The name that is most like it, where one is: `fedporx` is fedprox, `fedmagic` nothing."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 def plugin_hint() -> str:
@@ -254,6 +311,9 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
     for kind, params in components:
         yield from fit_problems(catalog.get(kind, params.name), spec)
     yield from class_weight_problems(spec)
+    yield from local_training_problems(spec)
+    for path, part in spec.parts.items():
+        yield from part.problems(spec, path)
     if spec.clients is None and facts.natural_clients is None:
         yield Problem("clients", f"{spec.dataset.name} has no natural clients: give a number.")
     elif spec.client_count > facts.train:
@@ -282,6 +342,20 @@ def class_weight_problems(spec: RunSpec) -> Iterator[Problem]:
     if load_catalog().strategies[spec.strategy.name].model_classes(spec) != classes:
         label = load_catalog().strategies[spec.strategy.name].label
         yield Problem("local.class_weights", f"The models that {label} trains have other classes: leave it empty.")
+
+
+def local_training_problems(spec: RunSpec) -> Iterator[Problem]:
+    local, catalog = spec.local, load_catalog()
+    if local.augment != "none" and not spec.dataset_facts.is_image:
+        yield Problem("local.augment", f"The samples of {spec.dataset.name} are no pictures: leave it none.")
+    if local.keep_optimizer and local.optimizer.name != "sgd":
+        yield Problem(
+            "local.keep_optimizer",
+            "Adam's steps depend on how many were before, which differs between clients: choose sgd, or leave it off.",
+        )
+    if local.keep_optimizer and not catalog.strategies[spec.strategy.name].sends_models(spec.strategy):
+        label = catalog.strategies[spec.strategy.name].label
+        yield Problem("local.keep_optimizer", f"{label} hands on or forgets what clients keep: leave it off.")
 
 
 def fit_problems(component: Component, spec: RunSpec) -> tuple[Problem, ...]:

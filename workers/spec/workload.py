@@ -18,6 +18,8 @@ def client_steps(spec: RunSpec) -> float:
 
 
 def steps_for_samples(samples: float, spec: RunSpec) -> int:
+    if spec.local.steps is not None:
+        return spec.local.steps if samples > 0 else 0
     return spec.local.epochs * math.ceil(samples / spec.local.batch_size)
 
 

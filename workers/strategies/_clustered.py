@@ -175,7 +175,7 @@ def probe_spec(spec: RunSpec, epochs: int) -> RunSpec:
     return spec.model_copy(
         update={
             "strategy": load_catalog().strategies["fedavg"].Params(),
-            "local": spec.local.model_copy(update={"epochs": epochs}),
+            "local": spec.local.model_copy(update={"epochs": epochs, "steps": None}),
             "cohort": None,
             "fraction": 1.0,
             "client_dropout": 0.0,

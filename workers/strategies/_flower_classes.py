@@ -9,7 +9,6 @@ this process computes runs and so has Flower anyway.
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from workers.apps.package import AppError, AppPackage
 from workers.catalog.plugins import StalePluginError
 from workers.catalog.plugins.content import content_digest, module_files
 from workers.catalog.plugins.sources import FOLDERS_VARIABLE, folder_package, plugin_folders
+from workers.child_environment import environment_without_secrets
 from workers.errors import Problem, TributaryError
 from workers.home import ROOT
 
@@ -32,7 +32,6 @@ PUBLIC_PACKAGE = "flwr.serverapp.strategy"
 DOTTED_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 IN_APP = ":"
 PATIENCE_SECONDS = 60
-SECRETS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")
 XGBOOST_ONLY = (
     "aggregates XGBoost's trees, as bytes, and clients here train networks made of arrays: take another strategy."
 )
@@ -186,7 +185,6 @@ def inspected_facts(path: str, digest: str) -> ClassFacts | UnusableClassError:
 
 def ask_inspection(path: str) -> dict[str, Any]:
     """In a process of its own, which has no secrets and is ended if it takes too long."""
-    environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
     try:
         process = subprocess.run(
             [sys.executable, "-m", "workers.strategies._flower_inspection", path],
@@ -194,7 +192,7 @@ def ask_inspection(path: str) -> dict[str, Any]:
             text=True,
             timeout=PATIENCE_SECONDS,
             cwd=ROOT,
-            env=environment,
+            env=environment_without_secrets(),
             check=True,
         )
     except subprocess.TimeoutExpired:

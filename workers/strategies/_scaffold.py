@@ -7,9 +7,10 @@ from flwr.app import ArrayRecord, RecordDict
 
 from workers.engine.messages.arrays import Tensors, record_of, weighted_mean
 from workers.engine.messages.message_keys import SAMPLES
-from workers.engine.server.averaging import Averaging, array_record, metric
+from workers.engine.server.averaging import array_record, metric
 from workers.engine.server.method import MethodContext
 from workers.engine.training.rule import Contribution, LocalRule, LocalWork, Terms
+from workers.strategies._composition import Companion, ComposedServer
 
 CONTROL = "control"
 
@@ -66,36 +67,34 @@ class StepCorrection(GradientCorrection):
         return work.steps.double()
 
 
-class ScaffoldServer(Averaging):
-    """w <- w + server_lr (mean_i w_i - w);  c <- c + sum over the cohort of p_i (new c_i - old c_i).
+class ControlVariates(Companion):
+    """c <- c + sum over the cohort of p_i (new c_i - old c_i), sent to the clients along with the model.
 
-    p_i is the client's share of all clients: of the samples, or 1/N where `uniform`.
+    p_i is the client's share of all clients: of the samples, or 1/N where `uniform`. c is kept under `prefix` and the
+    parameter's name.
     """
 
-    def __init__(self, context: MethodContext, server_lr: float, *, uniform: bool) -> None:
-        super().__init__(context)
-        self.server_lr, self.uniform = server_lr, uniform
-        self.clients, self.samples = len(context.samples), sum(context.samples.values())
-        self.state = {
-            name: torch.zeros_like(value) for name, value in context.initial.items() if name not in context.buffers
-        }
+    def __init__(self, *, uniform: bool, prefix: str = "") -> None:
+        self.uniform, self.prefix = uniform, prefix
 
-    def request(self, server_round: int, arrays: ArrayRecord) -> dict[str, ArrayRecord]:
-        return {**super().request(server_round, arrays), CONTROL: record_of(self.state)}
+    def initial_state(self, context: MethodContext) -> Tensors:
+        names = [name for name in context.initial if name not in context.buffers]
+        return {self.prefix + name: torch.zeros_like(context.initial[name]) for name in names}
 
-    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+    def control(self, server: ComposedServer) -> Tensors:
+        names = [name for name in server.sent if name not in server.buffers]
+        return {name: server.state[self.prefix + name] for name in names}
+
+    def request(self, server: ComposedServer) -> dict[str, ArrayRecord]:
+        return {CONTROL: record_of(self.control(server))}
+
+    def collect(self, server: ComposedServer, replies: Sequence[RecordDict], proposal: Tensors) -> Tensors:
         sizes = [1.0 if self.uniform else metric(reply, SAMPLES) for reply in replies]
-        mean = self.mean_with(replies, [size / sum(sizes) for size in sizes])
-        changes = [array_record(reply, CONTROL) for reply in replies]
-        whole = self.clients if self.uniform else self.samples
-        change = weighted_mean(changes, [size / whole for size in sizes], list(self.state))
-        self.state = {name: value + change[name] for name, value in self.state.items()}
-        return {name: self.new_value(name, value) for name, value in mean.items()}
-
-    def new_value(self, name: str, mean: torch.Tensor) -> torch.Tensor:
-        if name in self.buffers or self.server_lr == 1:
-            return mean
-        return torch.lerp(self.sent[name], mean, self.server_lr)
+        whole = server.clients if self.uniform else server.samples
+        control, changes = self.control(server), [array_record(reply, CONTROL) for reply in replies]
+        change = weighted_mean(changes, [size / whole for size in sizes], list(control))
+        server.state |= {self.prefix + name: value + change[name] for name, value in control.items()}
+        return proposal
 
 
 def stored_name(name: str) -> str:

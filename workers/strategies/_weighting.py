@@ -1,4 +1,4 @@
-"""Servers that weigh clients by more than their samples, and the client rules that tell them by what."""
+"""Aggregations that weigh clients by more than their samples, and the client rules that tell them by what."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from flwr.app import ArrayRecord, RecordDict
 
 from workers.engine.messages.arrays import Tensors, tensor_of, weighted_mean
 from workers.engine.messages.message_keys import ARRAYS, SAMPLES
-from workers.engine.server.averaging import Averaging, array_record, metric, weights_of
-from workers.engine.server.method import MethodContext
+from workers.engine.server.averaging import array_record, metric, weights_of
 from workers.engine.training.rule import Contribution, LocalRule, LocalWork
-from workers.strategies._fedavg import ProximalTerm
+from workers.strategies._composition import Aggregation, ComposedServer
+
+
+class UniformMean(Aggregation):
+    """Every client counts as one."""
+
+    def combine(self, server: ComposedServer, replies: Sequence[RecordDict]) -> Tensors:
+        return server.mean_with(replies, [1 / len(replies)] * len(replies))
+
 
 VALIDATION_LOSS, VALIDATED = "validation-loss", "validated"
 
@@ -26,17 +33,16 @@ class ValidationLoss(LocalRule):
         return Contribution(metrics={VALIDATION_LOSS: losses.tolist(), VALIDATED: samples.tolist()})
 
 
-class FedLossServer(Averaging):
-    """w <- sum_i (l_i / sum_j l_j) w_i, or with l_i n_i in place of l_i."""
+class LossMean(Aggregation):
+    """sum_i (l_i / sum_j l_j) w_i, or with l_i n_i in place of l_i."""
 
-    def __init__(self, context: MethodContext, *, with_samples: bool) -> None:
-        super().__init__(context)
+    def __init__(self, *, with_samples: bool) -> None:
         self.with_samples = with_samples
 
-    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+    def combine(self, server: ComposedServer, replies: Sequence[RecordDict]) -> Tensors:
         weights = self.weights(replies)
-        self.reported["fedloss.fallback"] = float(weights is None)
-        return self.mean_with(replies, weights or weights_of(replies))
+        server.reported["fedloss.fallback"] = float(weights is None)
+        return server.mean_with(replies, weights or weights_of(replies))
 
     def weights(self, replies: Sequence[RecordDict]) -> list[float] | None:
         """None where the losses say nothing."""
@@ -69,21 +75,18 @@ class LossBeforeTraining(LocalRule):
         return Contribution(metrics={LOSS_BEFORE: work.rule[LOSS_BEFORE]})
 
 
-class QFedAvgServer(Averaging):
-    """w <- w - sum_i F_i^q L (w - w_i) / sum_i h_i, which is a mean of w and all w_i."""
+class FairMean(Aggregation):
+    """w - sum_i F_i^q L (w - w_i) / sum_i h_i, which is a mean of w and all w_i."""
 
-    def __init__(self, context: MethodContext, q: float, lr: float) -> None:
-        super().__init__(context)
+    def __init__(self, q: float, lr: float) -> None:
         self.q, self.lipschitz = q, 1 / lr
 
-    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+    def combine(self, server: ComposedServer, replies: Sequence[RecordDict]) -> Tensors:
         records = [array_record(reply, ARRAYS) for reply in replies]
-        names = [name for name in records[0] if name not in self.buffers]
+        names = [name for name in records[0] if name not in server.buffers]
         losses = np.maximum([metric(reply, LOSS_BEFORE) for reply in replies], LEAST_LOSS)
-        factors = self.factors(losses, np.array([self.squared_movement(record, names) for record in records])).tolist()
-        mean = weighted_mean(records, factors, names)
-        result = self.mean(replies) if self.buffers else {}
-        return {**result, **{name: self.sent[name] * (1 - sum(factors)) + mean[name] for name in names}}
+        squares = np.array([squared_movement(server, record, names) for record in records])
+        return movements_weighted(server, replies, self.factors(losses, squares).tolist())
 
     def factors(self, losses: np.ndarray, squared_movements: np.ndarray) -> np.ndarray:
         """What each w_i counts. All is over L and the highest F^q, which cancel out: F^q may exceed every number."""
@@ -93,20 +96,29 @@ class QFedAvgServer(Averaging):
             shares: np.ndarray = powers / curvatures.sum()
             return shares
 
-    def squared_movement(self, record: ArrayRecord, names: Sequence[str]) -> float:
-        """||w - w_i||^2."""
-        squares = [float((self.sent[name] - tensor_of(record[name])).square().sum()) for name in names]
-        return float(np.sum(squares))
+
+def squared_movement(server: ComposedServer, record: ArrayRecord, names: Sequence[str]) -> float:
+    """||w - w_i||^2."""
+    squares = [float((server.sent[name] - tensor_of(record[name])).square().sum()) for name in names]
+    return float(np.sum(squares))
+
+
+def movements_weighted(server: ComposedServer, replies: Sequence[RecordDict], factors: list[float]) -> Tensors:
+    """w + sum_i f_i (w_i - w), where factors need not add up to 1; buffers are averaged by samples."""
+    records = [array_record(reply, ARRAYS) for reply in replies]
+    names = [name for name in records[0] if name not in server.buffers]
+    mean = weighted_mean(records, factors, names)
+    result = server.mean(replies) if server.buffers else {}
+    return {**result, **{name: server.sent[name] * (1 - sum(factors)) + mean[name] for name in names}}
 
 
 EFFECTIVE_STEPS = "effective-steps"
 
 
-class EffectiveSteps(ProximalTerm):
-    """Sends a_i along with the model; with mu above 0 the gradient gains mu (w - w_t), which shortens each step."""
+class EffectiveSteps(LocalRule):
+    """Sends a_i along with the model; a proximal term of weight mu shortens each step."""
 
     def __init__(self, mu: float, lr: float) -> None:
-        super().__init__(mu)
         self.shrinkage = lr * mu
 
     def finish(self, work: LocalWork) -> Contribution:
@@ -116,16 +128,12 @@ class EffectiveSteps(ProximalTerm):
         return Contribution(metrics={EFFECTIVE_STEPS: steps.tolist()})
 
 
-class FedNovaServer(Averaging):
-    """w <- w - tau_eff sum_i p_i (w - w_i) / a_i, with tau_eff = sum_i p_i a_i."""
+class StepMean(Aggregation):
+    """w - tau_eff sum_i p_i (w - w_i) / a_i, with tau_eff = sum_i p_i a_i."""
 
-    def combine(self, server_round: int, replies: Sequence[RecordDict]) -> Tensors:
+    def combine(self, server: ComposedServer, replies: Sequence[RecordDict]) -> Tensors:
         shares = weights_of(replies)
         steps = [metric(reply, EFFECTIVE_STEPS) for reply in replies]
         effective = sum(share * step for share, step in zip(shares, steps, strict=True))
         factors = [effective * share / step if step else 0.0 for share, step in zip(shares, steps, strict=True)]
-        records = [array_record(reply, ARRAYS) for reply in replies]
-        names = [name for name in records[0] if name not in self.buffers]
-        mean = weighted_mean(records, factors, names)
-        result = self.mean(replies) if self.buffers else {}
-        return {**result, **{name: self.sent[name] * (1 - sum(factors)) + mean[name] for name in names}}
+        return movements_weighted(server, replies, factors)

@@ -67,6 +67,9 @@ class ClusteredFedAvg(Strategy):
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         yield from late_problems(spec)
 
+    def sends_models(self, params: Any) -> bool:
+        return False
+
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
         from workers.strategies._clustered import ClusteredServer
@@ -114,6 +117,9 @@ class Athena(Strategy):
 
     def model_classes(self, spec: RunSpec) -> int:
         return 2
+
+    def sends_models(self, params: Any) -> bool:
+        return False
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method

@@ -29,6 +29,9 @@ class FedAvg(Strategy):
     paper = "McMahan et al.: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017"
     Params = FedAvgParameters
 
+    def sends_models(self, params: Any) -> bool:
+        return bool(params.every == 1)
+
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.averaging import Averaging
         from workers.engine.server.method import Method
@@ -53,6 +56,7 @@ class FedProx(Strategy):
 
     name = "fedprox"
     label = "FedProx"
+    named_by = ("mu",)
     paper = "Li et al.: Federated Optimization in Heterogeneous Networks, MLSys 2020"
     Params = FedProxParameters
 

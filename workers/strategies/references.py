@@ -18,6 +18,10 @@ class Centralised(Strategy):
 
     name = "centralised"
     label = "Centralised"
+    pools_data = True
+
+    def sends_models(self, params: Any) -> bool:
+        return False
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
@@ -35,6 +39,9 @@ class LocalOnly(Strategy):
 
     name = "local-only"
     label = "Local only"
+
+    def sends_models(self, params: Any) -> bool:
+        return False
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method

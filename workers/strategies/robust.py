@@ -9,6 +9,7 @@ from pydantic import Field
 
 from workers.catalog.component import Parameters, Strategy
 from workers.errors import Problem
+from workers.strategies.parts.aggregate import MHAMDI, PILLUTLA, malicious_problems
 
 if TYPE_CHECKING:
     from workers.engine.server.method import Method, MethodContext
@@ -29,9 +30,10 @@ class FedMedian(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._robust import MedianServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._robust import Median
 
-        return Method(MedianServer(context))
+        return Method(ComposedServer(context, Median()))
 
 
 class FedTrimmedAvgParameters(Parameters):
@@ -48,14 +50,16 @@ class FedTrimmedAvg(Strategy):
 
     name = "fedtrimmedavg"
     label = "FedTrimmedAvg"
+    named_by = ("trim",)
     paper = "Yin et al.: Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates, ICML 2018"
     Params = FedTrimmedAvgParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._robust import TrimmedMeanServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._robust import TrimmedMean
 
-        return Method(TrimmedMeanServer(context, params.trim))
+        return Method(ComposedServer(context, TrimmedMean(params.trim)))
 
 
 class KrumParameters(Parameters):
@@ -66,12 +70,7 @@ class KrumParameters(Parameters):
 def too_many_malicious(spec: RunSpec) -> Iterable[Problem]:
     """Krum's guarantee holds for 2f + 2 < n only."""
     malicious: int = spec.strategy.model_dump()["malicious"]
-    least = 2 * malicious + 3
-    if malicious and spec.cohort_size < least:
-        yield Problem(
-            "strategy.malicious",
-            f"To bear {malicious} malicious clients a round needs {least} or more; it has {spec.cohort_size}.",
-        )
+    yield from malicious_problems(malicious, 2 * malicious + 3, spec, "strategy.malicious")
 
 
 class Krum(Strategy):
@@ -84,6 +83,7 @@ class Krum(Strategy):
 
     name = "krum"
     label = "Krum"
+    named_by = ("malicious",)
     paper = "Blanchard et al.: Machine Learning with Adversaries: Byzantine Tolerant Gradient Descent, NeurIPS 2017"
     Params = KrumParameters
 
@@ -92,9 +92,10 @@ class Krum(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._robust import KrumServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._robust import Krum
 
-        return Method(KrumServer(context, params.malicious, keep=1))
+        return Method(ComposedServer(context, Krum(params.malicious, keep=1)))
 
 
 class MultiKrumParameters(KrumParameters):
@@ -112,6 +113,7 @@ class MultiKrum(Strategy):
 
     name = "multikrum"
     label = "Multi-Krum"
+    named_by = ("malicious",)
     paper = "Blanchard et al.: Machine Learning with Adversaries: Byzantine Tolerant Gradient Descent, NeurIPS 2017"
     Params = MultiKrumParameters
 
@@ -123,6 +125,64 @@ class MultiKrum(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._robust import KrumServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._robust import Krum
 
-        return Method(KrumServer(context, params.malicious, params.keep))
+        return Method(ComposedServer(context, Krum(params.malicious, params.keep)))
+
+
+class GeometricMedianParameters(Parameters):
+    iterations: int = Field(3, ge=1, le=1000)
+    """Steps of the Weiszfeld algorithm."""
+    smoothing: float = Field(1e-6, gt=0)
+    """Distances below it count as it."""
+
+
+class Rfa(Strategy):
+    """FedAvg with the geometric median in place of the mean: whole models are outvoted, not coordinates.
+
+    w <- argmin_v sum_i (n_i / n) ||v - w_i||, by the smoothed Weiszfeld algorithm: from v = the mean by samples, as
+    often as `iterations` has it, v <- sum_i b_i w_i / sum_i b_i with b_i = (n_i / n) / max(smoothing, ||v - w_i||).
+    Distances are over parameters alone. It bears malicious clients with less than half of the samples.
+    """
+
+    name = "rfa"
+    label = "RFA (geometric median)"
+    paper = PILLUTLA
+    Params = GeometricMedianParameters
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.server.method import Method
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._robust import GeometricMedian
+
+        return Method(ComposedServer(context, GeometricMedian(params.iterations, params.smoothing)))
+
+
+class BulyanParameters(Parameters):
+    malicious: int = Field(0, ge=0)
+    """How many of a round's clients may send anything at all; a cohort needs 4 * malicious + 3 clients."""
+
+
+class Bulyan(Strategy):
+    """The plain mean of what Krum and the median agree on, where FedAvg takes that of all.
+
+    Of n clients n - 2f are chosen, f = `malicious`: always the one with the lowest score of Krum among those left. Then
+    w[k] <- the mean of the n - 4f chosen values w_i[k] that lie nearest to their median. malicious 0 is the plain mean.
+    """
+
+    name = "bulyan"
+    label = "Bulyan"
+    paper = MHAMDI
+    Params = BulyanParameters
+
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        malicious: int = spec.strategy.model_dump()["malicious"]
+        yield from malicious_problems(malicious, 4 * malicious + 3, spec, "strategy.malicious")
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.server.method import Method
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._robust import Bulyan as BulyanAggregation
+
+        return Method(ComposedServer(context, BulyanAggregation(params.malicious)))

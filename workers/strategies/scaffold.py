@@ -56,8 +56,17 @@ class Scaffold(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._scaffold import GradientCorrection, ScaffoldServer, StepCorrection
+        from workers.strategies._composition import Aggregation, ComposedServer
+        from workers.strategies._scaffold import ControlVariates, GradientCorrection, StepCorrection
+        from workers.strategies._server_optimizers import PartialStep
+        from workers.strategies._weighting import UniformMean
 
-        server = ScaffoldServer(context, params.server_lr, uniform=params.weighting == "uniform")
+        uniform = params.weighting == "uniform"
+        server = ComposedServer(
+            context,
+            UniformMean() if uniform else Aggregation(),
+            PartialStep(params.server_lr),
+            ControlVariates(uniform=uniform),
+        )
         rule = GradientCorrection(params.option) if params.correction == "gradient" else StepCorrection(params.option)
         return Method(server, rule)

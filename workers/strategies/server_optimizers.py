@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from workers.catalog.component import Parameters, Strategy
+from workers.strategies.parts.server import JHUNJHUNWALA
 
 if TYPE_CHECKING:
     from workers.engine.server.method import Method, MethodContext
@@ -43,14 +44,17 @@ class FedAvgM(Strategy):
 
     name = "fedavgm"
     label = "FedAvgM"
+    named_by = ("server_lr",)
     paper = "Hsu et al.: Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification"
     Params = FedAvgMParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import FedAvgMServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._server_optimizers import Momentum
 
-        return Method(FedAvgMServer(context, params.server_lr, params.server_momentum, nesterov=params.nesterov))
+        step = Momentum(params.server_lr, params.server_momentum, nesterov=params.nesterov)
+        return Method(ComposedServer(context, step=step))
 
 
 class FedAdagradParameters(AdaptiveParameters):
@@ -68,14 +72,16 @@ class FedAdagrad(Strategy):
 
     name = "fedadagrad"
     label = "FedAdagrad"
+    named_by = ("server_lr",)
     paper = "Reddi et al.: Adaptive Federated Optimization, ICLR 2021"
     Params = FedAdagradParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import FedAdagradServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._server_optimizers import Adagrad
 
-        return Method(FedAdagradServer(context, params.server_lr, params.beta1, params.tau))
+        return Method(ComposedServer(context, step=Adagrad(params.server_lr, params.beta1, params.tau)))
 
 
 class FedAdam(Strategy):
@@ -88,14 +94,16 @@ class FedAdam(Strategy):
 
     name = "fedadam"
     label = "FedAdam"
+    named_by = ("server_lr",)
     paper = "Reddi et al.: Adaptive Federated Optimization, ICLR 2021"
     Params = DecayingParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import FedAdamServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._server_optimizers import Adam
 
-        return Method(FedAdamServer(context, params.server_lr, params.beta1, params.beta2, params.tau))
+        return Method(ComposedServer(context, step=Adam(params.server_lr, params.beta1, params.beta2, params.tau)))
 
 
 class FedYogi(Strategy):
@@ -108,11 +116,40 @@ class FedYogi(Strategy):
 
     name = "fedyogi"
     label = "FedYogi"
+    named_by = ("server_lr",)
     paper = "Reddi et al.: Adaptive Federated Optimization, ICLR 2021"
     Params = DecayingParameters
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._server_optimizers import FedYogiServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._server_optimizers import Yogi
 
-        return Method(FedYogiServer(context, params.server_lr, params.beta1, params.beta2, params.tau))
+        return Method(ComposedServer(context, step=Yogi(params.server_lr, params.beta1, params.beta2, params.tau)))
+
+
+class FedExpParameters(Parameters):
+    epsilon: float = Field(1e-3, ge=0)
+    """Added to the squared mean movement: larger makes steps smaller."""
+
+
+class FedExp(Strategy):
+    """FedAvg whose server goes further along the mean movement, the further clients moved apart.
+
+    With d_i = w_i - w and d their plain mean: w <- w + eta d, eta = max(1, mean_i |d_i|^2 / (2 (|d|^2 + epsilon))).
+    Clients that move alike give the plain mean. `fedexp.step` is eta. The paper evaluates the mean of the last two
+    models; here it is the last. Batch statistics are averaged.
+    """
+
+    name = "fedexp"
+    label = "FedExP"
+    paper = JHUNJHUNWALA
+    Params = FedExpParameters
+
+    def build(self, params: Any, context: MethodContext) -> Method:
+        from workers.engine.server.method import Method
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._server_optimizers import Extrapolation
+        from workers.strategies._weighting import UniformMean
+
+        return Method(ComposedServer(context, UniformMean(), Extrapolation(params.epsilon)))

@@ -33,10 +33,14 @@ class FedSwap(Strategy):
 
     name = "fedswap"
     label = "FedSwap"
+    named_by = ("h1", "h2")
     paper = (
         "Chiu et al.: Semisupervised Distributed Learning With Non-IID Data for AIoT Service Platform, IEEE IoT J. 2020"
     )
     Params = FedSwapParameters
+
+    def sends_models(self, params: Any) -> bool:
+        return False
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
@@ -68,8 +72,12 @@ class SimFedSwap(Strategy):
 
     name = "simfedswap"
     label = "SimFedSwap"
+    named_by = ("h1", "h2")
     paper = "Bozorgzad: Smart Swapping Based on Model Similarity, 2024"
     Params = SimFedSwapParameters
+
+    def sends_models(self, params: Any) -> bool:
+        return False
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from workers.catalog.component import Parameters, Strategy, summed_gradient_problems
+from workers.catalog.component import Parameters, Strategy, fixed_rate_problems, summed_gradient_problems
 from workers.errors import Problem
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ class FedLoss(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._weighting import FedLossServer, ValidationLoss
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._weighting import LossMean, ValidationLoss
 
-        return Method(FedLossServer(context, with_samples=params.with_samples), ValidationLoss())
+        return Method(ComposedServer(context, LossMean(with_samples=params.with_samples)), ValidationLoss())
 
 
 class QFedAvgParameters(Parameters):
@@ -59,15 +60,20 @@ class QFedAvg(Strategy):
 
     name = "qfedavg"
     label = "q-FedAvg"
+    named_by = ("q",)
     paper = "Li et al.: Fair Resource Allocation in Federated Learning, ICLR 2020"
     Params = QFedAvgParameters
 
+    def problems(self, spec: RunSpec) -> Iterable[Problem]:
+        yield from fixed_rate_problems(spec, self.label)
+
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._weighting import LossBeforeTraining, QFedAvgServer
+        from workers.strategies._composition import ComposedServer
+        from workers.strategies._weighting import FairMean, LossBeforeTraining
 
         lr: float = context.spec.local.optimizer.model_dump()["lr"]
-        return Method(QFedAvgServer(context, params.q, lr), LossBeforeTraining())
+        return Method(ComposedServer(context, FairMean(params.q, lr)), LossBeforeTraining())
 
 
 class FedNovaParameters(Parameters):
@@ -91,6 +97,8 @@ class FedNova(Strategy):
 
     def problems(self, spec: RunSpec) -> Iterable[Problem]:
         yield from summed_gradient_problems(spec, self.label)
+        if isinstance(spec.strategy, FedNovaParameters) and spec.strategy.mu:
+            yield from fixed_rate_problems(spec, f"{self.label} with a proximal term")
         momentum = spec.local.optimizer.model_dump().get("momentum", 0.0)
         if isinstance(spec.strategy, FedNovaParameters) and spec.strategy.mu and momentum:
             yield Problem(
@@ -101,7 +109,10 @@ class FedNova(Strategy):
 
     def build(self, params: Any, context: MethodContext) -> Method:
         from workers.engine.server.method import Method
-        from workers.strategies._weighting import EffectiveSteps, FedNovaServer
+        from workers.strategies._composition import ComposedServer, join_rules
+        from workers.strategies._fedavg import ProximalTerm
+        from workers.strategies._weighting import EffectiveSteps, StepMean
 
         lr: float = context.spec.local.optimizer.model_dump()["lr"]
-        return Method(FedNovaServer(context), EffectiveSteps(params.mu, lr))
+        rule = join_rules(ProximalTerm(params.mu), EffectiveSteps(params.mu, lr))
+        return Method(ComposedServer(context, StepMean()), rule)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -100,6 +102,40 @@ def test_a_small_machine_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npz, "allowed_memory", lambda: 4 * 2**30)
     with pytest.raises(DatasetError, match="more than 2 GB of numbers"):
         parse_npz(bytes(packed(array("'|u1'", "(2147483649, 1)"))), "theirs.npz")
+
+
+ZEROS = bytes(80_000_000)
+"""What 80 kB of a compressed file stand for."""
+
+
+def tarred(content: bytes) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        info = tarfile.TarInfo("theirs.npz")
+        info.size = len(content)
+        archive.addfile(info, io.BytesIO(content))
+    return file.getvalue()
+
+
+def zipped(content: bytes) -> bytes:
+    return bytes(packed(x=content, method=zipfile.ZIP_DEFLATED))
+
+
+BOMBS = {
+    "theirs.npz.gz": lambda: gzip.compress(ZEROS),
+    "theirs.tar.gz": lambda: gzip.compress(tarred(ZEROS)),
+    "theirs.npz": lambda: zipped(array("'|u1'", "(80000000, 1)", ZEROS)),
+    "theirs.zip": lambda: zipped(ZEROS).replace(b"x.npy", b"x.npz"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_unpacks_to_a_hundred_times_its_size_is_given_up_on_the_way(name: str, tmp_path: Path) -> None:
+    content = BOMBS[name]()
+    assert len(content) < 200_000
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DatasetError, match="unpacks to more than 100 times its size"):
+        load_catalog().datasets["npz"].import_from(tmp_path / name)  # type: ignore[attr-defined]
 
 
 def test_members_that_lead_out_of_the_file_are_left_in_it(tmp_path: Path) -> None:

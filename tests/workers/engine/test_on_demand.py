@@ -48,6 +48,8 @@ def on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
         {"feature_noise": 0.3, "clients": None},
         {"feature_noise": 0.3, "feature_noise_kind": "deviation"},
         {"client_dropout": 0.4, "stragglers": 0.5},
+        {"attack": {"name": "label-flip", "share": 0.4}},
+        {"attack": {"name": "backdoor", "share": 0.4}, "evaluation": {"on": "server"}},
         {"strategy": {"name": "clustered-fedavg"}},
         {"strategy": {"name": "centralised"}},
         {"engine": "sequential", "precision": "float64"},

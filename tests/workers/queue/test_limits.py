@@ -15,8 +15,8 @@ from pytest_django import Settings
 
 from experiments.models import Attempt, Metric, Run, User
 from experiments.studies.services.launch import study_launch
+from workers import home
 from workers.memory import allowed_memory
-from workers.queue import task
 from workers.queue.slot import Limits, Slot
 from workers.queue.task import WorkerProcess, run_limits
 
@@ -127,7 +127,7 @@ def test_limits_are_as_set_and_none_at_zero(settings: Settings) -> None:
 def test_no_run_is_taken_while_the_disk_is_full(
     runs: list[Run], hire: Hire, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(task, "MIN_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(home, "MIN_FREE_BYTES", 1 << 62)
     assert hire(SOUND).work() == 0
     assert list(Run.objects.values_list("state", flat=True)) == ["queued", "queued"]
     assert "No run is taken: only" in caplog.text

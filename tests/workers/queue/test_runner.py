@@ -17,7 +17,7 @@ from workers.queue.slot import Slot
 from workers.spec import launch_identity, parse_run
 
 Event = dict[str, Any]
-TIMES = ("seconds", "seconds_train", "seconds_aggregate", "seconds_evaluate")
+TIMES = ("seconds", "seconds_cpu", "seconds_train", "seconds_aggregate", "seconds_evaluate")
 
 
 @pytest.fixture(scope="module")

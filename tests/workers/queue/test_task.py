@@ -22,7 +22,7 @@ from workers.engine.records import Result
 from workers.home import checkpoint_folder, home, log_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TIMES = ("seconds", "seconds_train", "seconds_aggregate", "seconds_evaluate")
+TIMES = ("seconds", "seconds_cpu", "seconds_train", "seconds_aggregate", "seconds_evaluate")
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_errors_point_at_the_value_as_it_was_written() -> None:
     )
     assert found == (
         Problem("blocks.1.cohort.1", "99 clients per round, but only 10 clients."),
-        Problem("blocks.1.strategy.0.mu", "Unknown field."),
+        Problem("blocks.1.strategy.0.mu", "Unknown field. Choose one of name, every."),
         Problem("blocks.1.strategy.1.mu.1", "Input should be greater than or equal to 0, got -1."),
     )
 

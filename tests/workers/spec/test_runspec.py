@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workers.errors import Problem, SpecError
-from workers.spec import RunSpec, parse_run, varying_paths
+from workers.spec import RunSpec, parse_run, reference, varying_paths
 
 LEAST: dict[str, Any] = {
     "dataset": {"name": "digits"},
@@ -30,6 +30,12 @@ def test_three_names_are_enough_and_the_rest_has_documented_defaults() -> None:
         "epochs": 1,
         "batch_size": 32,
         "optimizer": {"name": "sgd", "lr": 0.01, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0},
+        "steps": None,
+        "schedule": {"name": "constant", "warmup": 0},
+        "clip_norm": None,
+        "label_smoothing": 0.0,
+        "keep_optimizer": False,
+        "augment": "none",
         "class_weights": None,
     }
     assert spec.model_dump()["evaluation"] == {
@@ -41,6 +47,12 @@ def test_three_names_are_enough_and_the_rest_has_documented_defaults() -> None:
     }
     assert spec.model_dump()["hybrid"] == {"method": "share-disjoint", "ratio": 0.0}
     assert (spec.engine, spec.precision) == ("auto", "float32")
+
+
+def test_the_reference_of_fields_is_that_of_the_schema() -> None:
+    """Written anew with `python -m workers.spec.reference`."""
+    assert reference.PAGE.read_text() == reference.page_text()
+    assert "| `stragglers` | `0.0` | number, 0 or more, 1 at most |" in reference.page_text()
 
 
 def test_a_parsed_spec_is_taken_as_it_is() -> None:
@@ -70,6 +82,23 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     assert problem.path == "strategy"
     assert problem.message.startswith("Unknown name: fedmagic. Choose one of ")
     assert "fedavg" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "hint"),
+    [
+        ({"strategy": {"name": "fedporx"}}, "Unknown name: fedporx. Did you mean fedprox? Choose one of "),
+        ({"round": 5}, "Unknown field. Did you mean rounds? Choose one of dataset, model, "),
+        ({"local": {"epoch": 5}}, "Unknown field. Did you mean epochs? Choose one of "),
+        ({"strategy": {"name": "scaffold", "opton": 1}}, "Unknown field. Did you mean option? Choose one of "),
+        ({"colour": "red"}, "Unknown field. Choose one of "),
+        ({"strategy": {"name": "fedavg", "mu": 1}}, "Unknown field. Choose one of "),
+    ],
+)
+def test_what_was_mistyped_is_answered_with_what_may_be_meant(fields: dict[str, Any], hint: str) -> None:
+    (problem,) = problems(**fields)
+    assert problem.message.startswith(hint)
+    assert ("Did you mean" in problem.message) is ("Did you mean" in hint)
 
 
 @pytest.mark.parametrize("value", ["20", 20.5, True, None])

@@ -24,7 +24,7 @@ def server(name: str, **options: Any) -> Server:
     """Without the spec's bounds: a round made by hand is as large as it is."""
     by_hand = Server({"name": name}, tensors(w=[0.5]))
     for option, value in options.items():
-        setattr(by_hand.method.server, option, value)
+        setattr(by_hand.method.server.aggregation, option, value)  # type: ignore[attr-defined]
     return by_hand
 
 

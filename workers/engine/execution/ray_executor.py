@@ -24,6 +24,7 @@ from typing import Any
 import torch
 
 from workers import TELEMETRY_OFF
+from workers.child_environment import environment_without_secrets
 from workers.engine.clients import ClientData
 from workers.engine.execution.executors import Executor, ExecutorError
 from workers.engine.execution.ray_server import (
@@ -64,7 +65,7 @@ class RayExecutor(Executor):
             self.process = subprocess.Popen(
                 [*self.command, str(theirs.fileno())],
                 cwd=ROOT,
-                env={**ENVIRONMENT, **os.environ, **self.own_gpu, "PYTHONPATH": python_path()},
+                env={**ENVIRONMENT, **environment_without_secrets(), **self.own_gpu, "PYTHONPATH": python_path()},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Protocol
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 
+from workers.engine.adversary import Adversary
+from workers.engine.compression import UplinkCompression
 from workers.engine.evaluation import EvaluationResult, Evaluator
 from workers.engine.federation import Federation
 from workers.engine.messages.arrays import Tensors, bytes_of, cast_like, record_of, tensors_of
@@ -24,6 +26,7 @@ from workers.engine.records import RoundRecord
 from workers.engine.server.attributes import AttributeWatch, unchanged_attributes_on_error
 from workers.engine.server.generators import AGGREGATING, CONFIGURING, keyed_generators
 from workers.engine.server.method import Method
+from workers.engine.server.selector import Selector
 from workers.engine.server.server_side import server_side
 from workers.engine.training.rule import ClientStore
 from workers.engine.training.schedule import samples_seen
@@ -67,6 +70,9 @@ class ServerLoop:
     progress: Progress
     on_round: OnRound | None = None
     padded: bool = True
+    adversary: Adversary | None = None
+    compression: UplinkCompression | None = None
+    selector: Selector | None = None
     remembered_clients: int = 0
     forgotten_rounds: int = 0
 
@@ -77,7 +83,7 @@ class ServerLoop:
 
     def begin(self, survey: Callable[[], tuple[Tensors, dict[str, float]]] | None = None) -> None:
         """Round 0: the evaluation before training, after the method's survey of the clients if it wants one."""
-        times = [perf_counter()]
+        times, cpu = [perf_counter()], process_time()
         survey_metrics: dict[str, float] = {}
         if survey is not None:
             self.progress.model, survey_metrics = survey()
@@ -91,6 +97,7 @@ class ServerLoop:
             **survey_metrics,
             "bytes_up": survey_metrics.get("bytes_up", 0.0) + self.federation.shared_bytes,
             "seconds": times[2] - times[0],
+            "seconds_cpu": process_time() - cpu,
             "seconds_evaluate": times[2] - times[1],
         }
         self.record(RoundRecord(0, metrics, (), evaluation.clients))
@@ -103,12 +110,18 @@ class ServerLoop:
         """One round. Nothing of progress, strategy and clients changes unless its training is complete."""
         number, server, old = self.progress.round + 1, self.method.server, self.progress.model
         self.grid.round = number
-        times = [perf_counter()]
+        times, cpu = [perf_counter()], process_time()
         with self.unchanged_on_error():
+            own_metrics: dict[str, float] = {} if self.selector is None else self.selector.select(number, old)
             with keyed_generators(self.spec.seed, number, CONFIGURING):
                 requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
             replies = self.grid.send_and_receive(requests)
             raise_client_errors(number, replies)
+            if self.compression is not None:
+                saved = self.compression.compress_replies(number, requests, replies, self.grid.client)
+                own_metrics["bytes_up"] = own_metrics.get("bytes_up", 0.0) + saved["bytes_up"]
+            if self.adversary is not None:
+                own_metrics |= self.adversary.poison_replies(number, requests, replies, self.grid.client)
         times.append(perf_counter())
         with keyed_generators(self.spec.seed, number, AGGREGATING):
             arrays, reported = server.aggregate_train(number, replies)
@@ -127,7 +140,9 @@ class ServerLoop:
             **work_metrics(clients, self.spec, padded=self.padded, whole=self.method.rule.full_batch),
             **traffic_metrics(requests, replies),
             **phase_seconds(times),
+            "seconds_cpu": process_time() - cpu,
         }
+        add_reported(metrics, own_metrics)
         add_reported(metrics, reported or {})
         self.record(RoundRecord(number, metrics, cohort, merge_client_values(clients, evaluation.clients)))
 
@@ -154,6 +169,7 @@ class ServerLoop:
             result = self.evaluator.evaluate_personal(model_of, cohort)
         if self.spec.watches_validation:
             result.metrics["validation_loss"] = self.evaluator.validation_loss(model_of or (lambda client: common))
+        result.metrics.update(self.evaluator.attack_success(common if model_of is None else None, result))
         if self.method.judge is not None and result.noted_means:
             result.metrics.update(self.method.judge(number, result.noted_means))
         self.progress.confusion = self.progress.confusion if result.confusion is None else result.confusion

@@ -25,11 +25,14 @@ class Participation:
         self.clients: Mapping[int, ClientData] = federation.clients.by_number()
         self.candidates = federation.clients.own_numbers
         self.shared = [SHARED_CLIENT] if federation.clients.shared_row is not None else []
+        self.selected: tuple[int, list[int]] | None = None
         if method.pooled:
             self.clients, self.candidates, self.shared = {0: pooled_client(federation)}, np.zeros(1, np.int64), []
 
     def cohort(self, number: int) -> list[int]:
-        """Client indices in order; the shared client (-1) comes first."""
+        """Client indices in order; the shared client (-1) comes first. A selector's choice for the round, or a draw."""
+        if self.selected is not None and self.selected[0] == number:
+            return [*self.shared, *self.selected[1]]
         rng = stream(self.spec.seed, "sampling", round=self.method.cohort_round(number))
         members = [sample_group(group, self.cohort_share, rng) for group in self.groups(number)]
         return [*self.shared, *np.sort(np.concatenate(members)).tolist()]

@@ -38,7 +38,8 @@ class Network:
     LSTM or an attention layer).
     """
 
-    def __init__(self, module: nn.Module, *, draws: bool = False) -> None:
+    def __init__(self, module: nn.Module, *, draws: bool = False, label_smoothing: float = 0.0) -> None:
+        self.label_smoothing = label_smoothing
         self.keys = replace_dropout(module)
         pool_before_relu(module)
         self.module = module.train()
@@ -76,7 +77,7 @@ class Network:
 
     def copy(self) -> Network:
         """For another thread: a functional call swaps values inside the module while it runs."""
-        return Network(copy.deepcopy(self.module), draws=self.draws)
+        return Network(copy.deepcopy(self.module), draws=self.draws, label_smoothing=self.label_smoothing)
 
     @contextmanager
     def keyed_generator(self, keys: torch.Tensor) -> Iterator[None]:
@@ -143,7 +144,7 @@ def make_network(spec: RunSpec, device: torch.device) -> Network:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(stream(spec.seed, "init").integers(2**63)))
         module = catalog.models[spec.model.name].build(spec.dataset_facts.shape, classes, spec.model)
-    network = Network(module.to(device=device, dtype=dtype_of(spec)))
+    network = Network(module.to(device=device, dtype=dtype_of(spec)), label_smoothing=spec.local.label_smoothing)
     network.draws = network.chain is None and draws_numbers(network, example_input(spec, device))
     return network
 
@@ -170,11 +171,12 @@ def stacked_gradients(
     The clients' losses are summed: no client's loss depends on another's parameters. Plain chains of linear layers
     have a backward pass of their own, without the bookkeeping that costs more than they do.
     """
-    if network.chain is not None:
+    if network.chain is not None and not network.label_smoothing:
         return chain_gradients(network.chain, list(params), x, y, weights)
     leaves = [param.detach().requires_grad_() for param in params]
     logits = network.stacked(dict(zip(network.parameters, leaves, strict=True)), buffers, x)
-    each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
+    smoothing = network.label_smoothing
+    each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none", label_smoothing=smoothing).view(y.shape)
     losses = each.mean(1) if weights is None else (each * weights).sum(1)
     return losses.detach(), list(torch.autograd.grad(losses.sum(), leaves))
 
@@ -219,8 +221,9 @@ def single_gradients(
     leaves = [param[0].detach().requires_grad_() for param in params]
     own = first_rows(buffers)
     logits = network.call(dict(zip(network.parameters, leaves, strict=True)), own, with_faster_layout(network, x[0]))
+    smoothing = network.label_smoothing
     if weights is None:
-        loss = F.cross_entropy(logits, y[0])
+        loss = F.cross_entropy(logits, y[0], label_smoothing=smoothing)
     else:
-        loss = (F.cross_entropy(logits, y[0], reduction="none") * weights[0]).sum()
+        loss = (F.cross_entropy(logits, y[0], reduction="none", label_smoothing=smoothing) * weights[0]).sum()
     return loss.detach()[None], [gradient[None] for gradient in torch.autograd.grad(loss, leaves)]

@@ -93,6 +93,7 @@ class LocalWork:
     dropout_keys: torch.Tensor
     rule: dict[str, Any] = field(default_factory=dict)
     terms: Terms = field(default_factory=lambda: Terms())
+    augment_keys: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class Batch:
 class Schedule:
     """The batches of one round for clients with these samples, of all that `labels` has.
 
+    Every client takes `steps` steps where that is given, going through its samples as often as that needs.
     `parts` has a number in [0, 1) for each straggler: of its T steps it takes 1 + floor(part * (T - 1)).
     Without padding, batches of different size are steps of their own, and a last batch of one sample joins the
     batch before it: batch statistics of one sample do not exist. A client of a single sample then takes no step.
@@ -51,18 +52,24 @@ class Schedule:
         parts: Sequence[float | None],
         padded: bool,
         dtype: torch.dtype,
+        steps: int | None = None,
     ) -> None:
         self.batch_size, self.padded, self.labels, self.dtype = batch_size, padded, labels, dtype
         self.device = labels.device
         self.sizes = np.array([len(each) for each in samples], dtype=np.int64)
         self.per_epoch = steps_per_epoch(self.sizes, batch_size, padded=padded)
-        self.steps = self.per_epoch * epochs
+        self.steps = self.per_epoch * epochs if steps is None else np.where(self.per_epoch > 0, steps, 0)
         for row, part in enumerate(parts):
             if part is not None:
                 self.steps[row] = min(self.steps[row], 1 + int(part * (self.steps[row] - 1)))
         self.offsets = np.cumsum(self.sizes) - self.sizes
-        self.total = int(self.sizes.sum())
-        self.order = shuffle_epochs(samples, self.sizes, keys, epochs)
+        self.strides = np.full(len(self.sizes), self.sizes.sum())
+        if steps is None:
+            self.order = shuffle_epochs(samples, self.sizes, keys, epochs)
+        else:
+            passes = -(-steps // np.maximum(self.per_epoch, 1))
+            self.offsets, self.strides = np.cumsum(passes * self.sizes) - passes * self.sizes, self.sizes
+            self.order = shuffle_passes(samples, self.sizes, keys, passes)
         self.by_steps = np.argsort(-self.steps, kind="stable")
 
     def batches(self) -> Iterator[Batch]:
@@ -86,7 +93,7 @@ class Schedule:
         epoch, within = np.divmod(steps, per_epoch)
         start = within * self.batch_size
         counts = np.where(within == per_epoch - 1, self.sizes[rows] - start, self.batch_size)
-        places = (epoch * self.total + self.offsets[rows] + start)[..., None] + np.arange(width)
+        places = (epoch * self.strides[rows] + self.offsets[rows] + start)[..., None] + np.arange(width)
         index = torch.from_numpy(self.order[np.minimum(places, len(self.order) - 1)]).to(self.device)
         active = ends[rows] > steps
         alike = active.all(1) & (counts == counts[:, :1]).all(1)
@@ -147,3 +154,15 @@ def shuffle_epochs(samples: Sequence[np.ndarray], sizes: np.ndarray, keys: np.nd
     draws = keyed_draws(keys[owners], counters) >> np.uint64(64 - KEY_BITS)
     ranks = np.argsort(draws | owners.astype(np.uint64) << np.uint64(KEY_BITS), axis=1, kind="stable")
     return np.concatenate(samples)[ranks].reshape(-1)
+
+
+def shuffle_passes(
+    samples: Sequence[np.ndarray], sizes: np.ndarray, keys: np.ndarray, passes: np.ndarray
+) -> np.ndarray:
+    """As `shuffle_epochs`, but every client as many times as it has passes, all of its own one after the other."""
+    parts = []
+    for row, own in enumerate(samples):
+        counters = (np.arange(passes[row])[:, None] << 32) + np.arange(sizes[row])
+        draws = keyed_draws(keys[row], counters) >> np.uint64(64 - KEY_BITS)
+        parts.append(own[np.argsort(draws, axis=1, kind="stable")].reshape(-1))
+    return np.concatenate(parts)

@@ -13,6 +13,7 @@ import torch
 
 from workers.engine.clients import ClientData
 from workers.engine.messages.arrays import Tensors
+from workers.engine.training.augmentation import Augmentation, make_augmentation
 from workers.engine.training.chain import Chain, ChainState, Gradients, Update, train_chain
 from workers.engine.training.convolutions import Convolutions, channels_last, train_convolutions
 from workers.engine.training.dropout import step_offset
@@ -103,6 +104,12 @@ class Trainer:
     stop: Callable[[], bool] | None = None
 
     def train(self, assignment: Assignment) -> Outcome:
+        factor = self.spec.local.schedule.factor(max(1, assignment.round), self.spec.rounds)
+        if factor != 1:
+            return replace(self, optimizer=self.optimizer.at_rate(factor)).train_round(assignment)
+        return self.train_round(assignment)
+
+    def train_round(self, assignment: Assignment) -> Outcome:
         schedule = self.schedule(assignment)
         work = self.start(assignment, schedule)
         self.rule.start(work)
@@ -129,6 +136,7 @@ class Trainer:
             parts=[assignment.parts.get(client.index) for client in assignment.clients],
             padded=self.padded,
             dtype=self.samples.x.dtype,
+            steps=self.spec.local.steps,
         )
 
     def keys(self, purpose: Any, clients: Sequence[ClientData], number: int) -> np.ndarray:
@@ -157,6 +165,7 @@ class Trainer:
             full_gradient=lambda: self.full_gradient(work, schedule),
             mean_loss=lambda part, model: self.mean_loss(work, clients, part, model),
             dropout_keys=self.dropout_keys(clients, assignment.round),
+            augment_keys=None if self.augmentation is None else self.keys("augment", clients, assignment.round),
         )
         return work
 
@@ -168,6 +177,24 @@ class Trainer:
         """All steps; returns the sum of each client's losses over its steps."""
         params = list(work.params.values())
         state = self.optimizer.new_state(params)
+        if self.spec.local.keep_optimizer:
+            self.recall_moments(work, state)
+        losses = self.take_steps(work, params, state, schedule)
+        if self.spec.local.keep_optimizer:
+            self.keep_moments(work, state)
+        return losses
+
+    def recall_moments(self, work: LocalWork, state: State) -> None:
+        for slot, tensors in state.items():
+            for name, tensor in zip(self.network.parameters, tensors, strict=True):
+                tensor.copy_(self.store.read(work.clients, f"optimizer/{slot}/{name}", torch.zeros_like(tensor[0])))
+
+    def keep_moments(self, work: LocalWork, state: State) -> None:
+        for slot, tensors in state.items():
+            for name, tensor in zip(self.network.parameters, tensors, strict=True):
+                self.store.write(work.clients, f"optimizer/{slot}/{name}", tensor)
+
+    def take_steps(self, work: LocalWork, params: list[torch.Tensor], state: State, schedule: Schedule) -> torch.Tensor:
         if self.rule.full_batch:
             return self.full_batch_step(work, params, state, schedule).cpu()
         losses = torch.zeros(len(work.clients), dtype=self.samples.x.dtype, device=self.samples.x.device)
@@ -190,7 +217,14 @@ class Trainer:
         """The optimizer in numbers, where nothing looks at gradients or steps: then many steps are one call."""
         hidden = not (self.rule.changes_gradients or self.rule.changes_steps)
         own_steps = type(self.optimizer).update is StackedOptimizer.update
-        return self.optimizer.in_numbers if self.gradients is stacked_gradients and hidden and own_steps else None
+        local = self.spec.local
+        plain = local.clip_norm is None and not local.label_smoothing and not local.keep_optimizer
+        written = hidden and own_steps and plain and self.augmentation is None
+        return self.optimizer.in_numbers if self.gradients is stacked_gradients and written else None
+
+    @cached_property
+    def augmentation(self) -> Augmentation | None:
+        return make_augmentation(self.spec, self.samples.x)
 
     def run_chain(self, chain: Chain, work: LocalWork, state: State, losses: torch.Tensor, schedule: Schedule) -> None:
         first, second = self.optimizer.moments(state)
@@ -277,13 +311,14 @@ class Trainer:
     def full_batch_step(
         self, work: LocalWork, params: list[torch.Tensor], state: State, schedule: Schedule
     ) -> torch.Tensor:
-        losses, grads = self.whole_pass(work, schedule, params, work.buffers)
+        losses, grads = self.whole_pass(work, schedule, params, work.buffers, augment=True)
+        self.clip(grads)
         self.optimizer.update(params, grads, state, 1)
         work.steps = work.steps.clamp(max=1)
         return losses
 
     def whole_pass(
-        self, work: LocalWork, schedule: Schedule, at: list[torch.Tensor], buffers: Tensors
+        self, work: LocalWork, schedule: Schedule, at: list[torch.Tensor], buffers: Tensors, *, augment: bool = False
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Losses and gradients there over all samples of each client, batch after batch; `buffers` see every batch."""
         total = [torch.zeros_like(param) for param in at]
@@ -292,7 +327,8 @@ class Trainer:
         for batch in self.until_stopped(work, schedule.first_epoch()):
             rows = batch.rows
             own = {name: buffer[rows] for name, buffer in buffers.items()}
-            losses, grads = self.batch_gradients(work, [param[rows] for param in at], own, batch, -1 - batch.step)
+            params = [param[rows] for param in at]
+            losses, grads = self.batch_gradients(work, params, own, batch, -1 - batch.step, augment=augment)
             shares = batch.counts.to(sizes) / sizes[rows]
             sums[rows] += losses * shares
             for sum_, gradient in zip(total, grads, strict=True):
@@ -328,10 +364,11 @@ class Trainer:
     def optimizer_step(self, work: LocalWork, own: list[torch.Tensor], moments: State, batch: Batch) -> torch.Tensor:
         rows = batch.rows
         buffers = {name: buffer[rows] for name, buffer in work.buffers.items()}
-        losses, grads = self.batch_gradients(work, own, buffers, batch, batch.step)
+        losses, grads = self.batch_gradients(work, own, buffers, batch, batch.step, augment=True)
         self.add_terms(work, own, grads, rows)
         if self.rule.changes_gradients:
             self.rule.gradient(work, self.local_step(batch, own, grads))
+        self.clip(grads)
         self.optimizer.update(own, grads, moments, batch.step + 1)
         for name, param in zip(self.network.parameters, own, strict=True):
             if name in work.terms.step:
@@ -342,6 +379,15 @@ class Trainer:
             write_rows(list(work.buffers.values()), list(buffers.values()), rows)
         return losses
 
+    def clip(self, grads: list[torch.Tensor]) -> None:
+        """As `torch.nn.utils.clip_grad_norm_` has it, for each client of the stack."""
+        longest = self.spec.local.clip_norm
+        if longest is not None:
+            squares = torch.stack([gradient.flatten(1).square().sum(1) for gradient in grads]).sum(0)
+            factors = (longest / (squares.sqrt() + 1e-6)).clamp(max=1)
+            for gradient in grads:
+                gradient.mul_(factors.view(-1, *[1] * (gradient.ndim - 1)))
+
     def add_terms(self, work: LocalWork, params: list[torch.Tensor], grads: list[torch.Tensor], rows: Rows) -> None:
         for name, param, gradient in zip(self.network.parameters, params, grads, strict=True):
             if work.terms.pull:
@@ -350,10 +396,12 @@ class Trainer:
                 gradient.add_(work.terms.gradient[name][rows])
 
     def batch_gradients(
-        self, work: LocalWork, params: list[torch.Tensor], buffers: Tensors, batch: Batch, step: int
+        self, work: LocalWork, params: list[torch.Tensor], buffers: Tensors, batch: Batch, step: int, *, augment: bool
     ) -> Gradients:
         """Every draw of the forward pass is keyed by client, round and `step`."""
         x, _ = self.samples.take(batch.index)
+        if augment and self.augmentation is not None and work.augment_keys is not None:
+            x = self.augmentation.apply(x, rows_of_keys(work.augment_keys, batch.rows), batch.step)
         y = self.rule.targets(work, batch.rows, batch.labels)
         weights = self.weights(batch, y)
         if not self.network.keys and not self.network.draws:
@@ -367,6 +415,11 @@ class Trainer:
         return LocalStep(
             batch.step, batch.rows, dict(zip(names, params, strict=True)), dict(zip(names, grads, strict=True))
         )
+
+
+def rows_of_keys(keys: np.ndarray, rows: Rows) -> np.ndarray:
+    chosen: np.ndarray = keys[rows if isinstance(rows, slice) else rows.cpu().numpy()]
+    return chosen
 
 
 def repeat_rows(tensor: torch.Tensor, times: int) -> torch.Tensor:

@@ -1,0 +1,1 @@
+"""What malicious clients do: poison their data, or the models they send."""

@@ -1,0 +1,1 @@
+"""How clients shorten what they send."""

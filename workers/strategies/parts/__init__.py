@@ -1,0 +1,1 @@
+"""What `strategy: {name: composed}` is made of: client rules, aggregations and server optimizers."""
