@@ -1,0 +1,1 @@
+"""Runs of a lab's own scripts, which tell their rounds over REST: logged, not computed here."""
