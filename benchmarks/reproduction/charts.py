@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.labels.axes import axis_title, drop_redundant_axes, flat_axis_values
+from experiments.labels.axes import drop_redundant_axes, flat_axis_values
+from experiments.labels.names import axis_title
 from experiments.presets.comparison import MeasuredCell
 from experiments.presets.preset import Final, Preset, Reach
 from experiments.presets.readings import CurveReading, mean_curve, read_sample
@@ -46,6 +47,7 @@ def draw_charts(preset: Preset, cells: Sequence[MeasuredCell]) -> list[dict[str,
 def ratio_chart(
     cells: Sequence[MeasuredCell], words: Words, title: str, y: str, reading: CurveReading, scale: float
 ) -> dict[str, Any]:
+    """Lines over most ratios: an aside at a few of them is in the tables."""
     lines: Lines = {}
     for place, cell in sorted(enumerate(cells), key=lambda each: each[1].spec["hybrid"]["ratio"]):
         sample = read_sample(reading, cell.seeds, scale)
@@ -55,13 +57,17 @@ def ratio_chart(
         low, high = (None, None) if half is None else interval_around(sample.mean, half)
         point = [rounded(value) for value in (sample.mean, low, high)]
         lines.setdefault(cell_label(words, place, [RATIO]), []).append([cell.spec["hybrid"]["ratio"], *point])
-    return {"title": title, "x": axis_title(RATIO), "y": y, "lines": lines}
+    most = max(map(len, lines.values()), default=0)
+    whole = {label: points for label, points in lines.items() if 2 * len(points) > most}
+    return {"title": title, "x": axis_title(RATIO), "y": y, "lines": whole}
 
 
 def curve_charts(cells: Sequence[MeasuredCell], words: Words) -> list[dict[str, Any]]:
-    """One for each setting, with a line for each strategy."""
+    """One for each setting, with a line for each strategy. What trained for one round has no curve."""
     charts: dict[str, Lines] = {}
     for place, cell in enumerate(cells):
+        if cell.spec["rounds"] < 2:
+            continue
         setting = cell_label(words, place, ["strategy"])
         label = words.get("strategy", {}).get(place, str(cell.spec["strategy"]["name"]))
         charts.setdefault(setting, {})[label] = mean_points(cell)

@@ -34,6 +34,10 @@ class MeasuredCell:
         return sum(1 for runs in self.seeds.values() if runs)
 
 
+WIDEST_INTERVAL = 10.0
+"""In points."""
+
+
 @dataclass(frozen=True)
 class ComparisonRow:
     """One published number and what was measured; `reason` says why it cannot be compared.
@@ -59,11 +63,18 @@ class ComparisonRow:
         return None if self.mean is None or self.lost or self.missed else self.mean - self.published.value
 
     @property
+    def is_vague(self) -> bool:
+        """Whether the interval of a share is too wide to confirm anything."""
+        shares = self.published.unit in ("percent", "points")
+        return shares and self.low is not None and self.high is not None and self.high - self.low > WIDEST_INTERVAL
+
+    @property
     def inside(self) -> bool | None:
-        """Whether the published value lies in the interval; None where there is no interval."""
+        """Whether the published value lies in the interval; None where there is none, or one that confirms nothing."""
         if self.low is None or self.high is None:
             return None
-        return self.low <= self.published.value <= self.high
+        lies_in_it = self.low <= self.published.value <= self.high
+        return None if lies_in_it and self.is_vague else lies_in_it
 
 
 def compare_with_published(preset: Preset, finder: CellFinder) -> list[ComparisonRow]:
@@ -154,6 +165,8 @@ def sample_row(published: Published, sample: Sample, spec: Mapping[str, Any]) ->
         return replace(row, reason=NOT_FINITE if sample.lost and not sample.missed else NOT_READ)
     half = t_half_width(sample.std, sample.n) if sample.complete else None
     low, high = (None, None) if half is None else interval_around(sample.mean, half)
+    if published.unit == "percent" and not isinstance(published.reading, Over) and low is not None and high is not None:
+        low, high = max(0.0, low), min(100.0, high)
     return replace(row, low=low, high=high)
 
 

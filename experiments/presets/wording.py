@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.labels.axes import value_text
+from experiments.labels.axes import axis_of
 from experiments.labels.metrics import metric_label
+from experiments.labels.names import COMPONENT_KINDS, component_words, field_name, parameter_words, value_text
 from experiments.presets.claims import ClaimResult
 from experiments.presets.comparison import ComparisonRow
 from experiments.presets.preset import (
@@ -22,6 +23,7 @@ from experiments.presets.preset import (
     Saved,
     Size,
 )
+from workers.spec import flatten
 
 SMALL_P = 1e-4
 UNITS = {"percent": "%", "round": "rounds"}
@@ -41,15 +43,20 @@ def match_text(match: Mapping[str, Any]) -> str:
 
 
 def field_text(key: str, value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return f"{key.replace('_', ' ')} {value_text(value)}" if value else ""
-    name, rest = value.get("name"), {inner: each for inner, each in value.items() if inner != "name"}
-    texts = [
-        field_text(inner, each) if isinstance(each, Mapping) else f"{inner.replace('_', ' ')} {value_text(each)}"
-        for inner, each in rest.items()
-        if each is not None
-    ]
-    return " ".join([*([str(name)] if name else []), *texts])
+    if not isinstance(value, Mapping) and not value:
+        return ""
+    flat = {path: each for path, each in flatten({key: value}).items() if each is not None}
+    return " ".join(axis_text(axis, flat) for axis in dict.fromkeys(map(axis_of, flat)))
+
+
+def axis_text(axis: str, flat: Mapping[str, Any]) -> str:
+    """A component whose name is not said by its parameters alone."""
+    if axis not in COMPONENT_KINDS:
+        return field_name(axis, flat[axis])
+    paths = [path for path in flat if path.startswith(f"{axis}.")]
+    if axis in flat:
+        return component_words(axis, flat, paths)
+    return ", ".join(parameter_words(path.removeprefix(f"{axis}."), flat[path]) for path in paths)
 
 
 def quantity_text(published: Published) -> str:

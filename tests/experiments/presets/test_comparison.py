@@ -45,14 +45,23 @@ def rows(one_preset: Preset, *cells: MeasuredCell, absent: str | None = None) ->
 
 
 def test_a_cell_is_measured_with_its_interval() -> None:
-    """Ends 89, 90 and 94 %: mean 91, sd sqrt(7), t(2) = 4.302653: half width 6.572."""
-    (row,) = rows(preset(number(97.0)), cell(0.89, 0.90, 0.94))
+    """Ends 89.5, 90 and 92 %: mean 90.5, sd sqrt(1.75), t(2) = 4.302653: half width 3.286."""
+    (row,) = rows(preset(number(93.5)), cell(0.895, 0.90, 0.92))
 
-    assert (row.mean, row.n) == (pytest.approx(91.0), 3)
-    assert (row.low, row.high) == (pytest.approx(91 - 6.5724, abs=1e-3), pytest.approx(91 + 6.5724, abs=1e-3))
-    assert row.difference == pytest.approx(-6.0)
+    assert (row.mean, row.n) == (pytest.approx(90.5), 3)
+    assert (row.low, row.high) == (pytest.approx(90.5 - 3.2862, abs=1e-3), pytest.approx(90.5 + 3.2862, abs=1e-3))
+    assert row.difference == pytest.approx(-3.0)
     assert row.inside is True
-    (outside,) = rows(preset(number(98.0)), cell(0.89, 0.90, 0.94))
+    (outside,) = rows(preset(number(94.0)), cell(0.895, 0.90, 0.92))
+    assert outside.inside is False
+
+
+def test_an_interval_wider_than_ten_points_confirms_nothing_and_ends_where_accuracies_do() -> None:
+    """Ends 89, 94 and 99 %: mean 94, sd 5, half width 12.42: from 81.58 to 100, not to 106.42."""
+    (row,) = rows(preset(number(93.0)), cell(0.89, 0.94, 0.99))
+    assert (row.low, row.high) == (pytest.approx(94 - 12.4207, abs=1e-3), 100.0)
+    assert row.inside is None
+    (outside,) = rows(preset(number(70.0)), cell(0.89, 0.94, 0.99))
     assert outside.inside is False
 
 

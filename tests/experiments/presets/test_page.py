@@ -43,10 +43,10 @@ def client(owner: User) -> Client:
 def test_the_page_has_verdicts_counts_claims_and_settings(client: Client, study: Study) -> None:
     page = client.get(f"/presets/iaisy-2024?study={study.pk}")
     lines = {(line.about, line.what): line for line in page.context["lines"]}
-    start = "uci-har · batch size 32 sgd lr 0.01 momentum 0.9 · method share-disjoint ratio"
+    start = "UCI HAR · batch 32 SGD (lr = 0.01, momentum = 0.9) · share-disjoint hybrid"
 
-    assert lines[f"{start} 0", "test accuracy at the end"].verdict == "agrees"  # 91.5, published 91.15
-    differing = lines[f"{start} 1", "test accuracy at the end"]  # 97.5, published 95.25
+    assert lines[f"{start} 0 %", "test accuracy at the end"].verdict == "agrees"  # 91.5, published 91.15
+    differing = lines[f"{start} 100 %", "test accuracy at the end"]  # 97.5, published 95.25
     assert (differing.verdict, differing.why.startswith("The batch size is not stated")) == ("differs", True)
     claims = {each.text: each.outcome for each in page.context["claims"]}
     assert claims["Centralised training beats federated training (UCI HAR, SGD)."] == "holds"
