@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
@@ -20,6 +21,11 @@ def run_command(arguments: list[str]) -> int:
         return print_refusal(
             f"The database does not answer: {first_line(error)} Check DATABASE_URL, or start it with `make up`."
         )
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        place = f" to write {error.filename}" if error.filename else ""
+        return print_refusal(f"No room is left on the disk{place}: free some space, then try again.")
     except ImproperlyConfigured as error:
         if "ENGINE" not in str(error):
             raise

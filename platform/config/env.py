@@ -9,9 +9,10 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from workers.errors import TributaryError
 
@@ -78,6 +79,13 @@ def parse_folder(value: str) -> Path:
     return path if path.is_absolute() else ROOT / path
 
 
+def parse_folders(value: str) -> list[Path]:
+    folders = [Path(each) for each in value.split(os.pathsep) if each.strip()]
+    if any(not folder.is_absolute() for folder in folders):
+        raise MalformedError(f"whole paths, from / on, separated by {os.pathsep}")
+    return folders
+
+
 def parse_host(value: str) -> str:
     if not value or any(character in value for character in "/ @?#") or "://" in value:
         raise MalformedError("a host name or an IP address, such as 127.0.0.1 or 0.0.0.0")
@@ -95,25 +103,67 @@ def parse_origins(value: str) -> list[str]:
     return addresses
 
 
+def parse_networks(value: str) -> list[str]:
+    """As uvicorn reads them; a word that it would take for the name of a host is refused."""
+    try:
+        return [str(ip_network(each)) if "/" in each else str(ip_address(each)) for each in parse_names(value)]
+    except ValueError:
+        raise MalformedError("IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, separated by commas") from None
+
+
 def parse_origin(value: str) -> str:
     if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc):
         raise MalformedError("an address such as http://mirror.example.org/data")
     return value
 
 
-def address_parser(example: str, *schemes: str) -> Callable[[str], str]:
-    def parse(value: str) -> str:
-        malformed = MalformedError(f"an address such as {example}")
-        try:
-            parts = urlsplit(value)
-            complete = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:
-            raise malformed from None
-        if value and not complete:
-            raise malformed
-        return value
+def parse_database_url(value: str) -> str:
+    """A server on another machine, or one that is reached by a Unix socket in the folder `?host=/...`."""
+    example = "postgresql://user:password@host:5432/name"
+    return check_address(value, example, ("postgres", "postgresql"), folder_in_query)
 
-    return parse
+
+def parse_redis_url(value: str) -> str:
+    example = "redis://:password@host:6379/0"
+    return check_address(value, example, ("redis", "rediss", "unix"), is_unix_path)
+
+
+def folder_in_query(parts: SplitResult) -> bool:
+    return dict(parse_qsl(parts.query)).get("host", "").startswith("/")
+
+
+def is_unix_path(parts: SplitResult) -> bool:
+    return parts.scheme == "unix" and bool(parts.path)
+
+
+def check_address(
+    value: str, example: str, schemes: tuple[str, ...], names_socket: Callable[[SplitResult], bool]
+) -> str:
+    malformed = MalformedError(f"an address such as {example}")
+    try:
+        parts = urlsplit(value)
+        place = parts.scheme in schemes and (parts.hostname or names_socket(parts)) and (parts.port or 1) > 0
+    except ValueError:
+        raise malformed from None
+    if value and not place:
+        raise malformed
+    return value
+
+
+@dataclass(frozen=True)
+class Listen:
+    host: str
+    port: int
+
+
+def parse_listen(value: str) -> Listen | None:
+    if not value:
+        return None
+    host, _, port = value.rpartition(":")
+    try:
+        return Listen(parse_host(host.strip("[]")), integer_parser(1, 65535)(port))
+    except MalformedError:
+        raise MalformedError("an address of this machine and a port, such as 10.0.0.5:5432") from None
 
 
 def parse_secret_key(value: str) -> str:
@@ -140,17 +190,31 @@ RUNS_PER_GPU = Variable(
 )
 DATABASE_URL = Variable(
     "DATABASE_URL",
-    address_parser("postgresql://user:password@host:5432/name", "postgres", "postgresql"),
+    parse_database_url,
     "",
     "PostgreSQL to use instead of the embedded one",
     "embedded",
 )
 REDIS_URL = Variable(
     "REDIS_URL",
-    address_parser("redis://:password@host:6379/0", "redis", "rediss"),
+    parse_redis_url,
     "",
     "Redis to use instead of the embedded one",
     "embedded",
+)
+POSTGRES_LISTEN = Variable(
+    "TRIBUTARY_POSTGRES_LISTEN",
+    parse_listen,
+    "",
+    "Address and port at which the embedded PostgreSQL listens for workers on further machines",
+    "a Unix socket only",
+)
+REDIS_LISTEN = Variable(
+    "TRIBUTARY_REDIS_LISTEN",
+    parse_listen,
+    "",
+    "Address and port at which the embedded Redis listens for workers on further machines",
+    "a Unix socket only",
 )
 SECRET_KEY = Variable("SECRET_KEY", parse_secret_key, "", "Key that signs sessions", "random, kept in TRIBUTARY_HOME")
 DEBUG = Variable("DEBUG", parse_flag, "0", "1 shows error pages with code; for development only")
@@ -165,6 +229,19 @@ CSRF_TRUSTED_ORIGINS = Variable(
     "CSRF_TRUSTED_ORIGINS", parse_origins, "", "Addresses behind a proxy, such as https://lab.example.org", "none"
 )
 HTTPS = Variable("TRIBUTARY_HTTPS", parse_flag, "0", "1 when a proxy serves https: cookies then travel over https only")
+TRUSTED_PROXIES = Variable(
+    "TRIBUTARY_TRUSTED_PROXIES",
+    parse_networks,
+    "",
+    "Addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas",
+    "none",
+)
+WEB_REQUESTS = Variable(
+    "TRIBUTARY_WEB_REQUESTS",
+    integer_parser(2, 1000),
+    "32",
+    "Requests answered at once, each with a connection to PostgreSQL; others wait their turn",
+)
 ADMIN_PASSWORD = Variable(
     "TRIBUTARY_ADMIN_PASSWORD",
     parse_text,
@@ -196,6 +273,13 @@ PLUGINS = Variable(
     "Folders with a lab's own strategies and other components, separated by `:`",
     "none",
 )
+IMPORT_FOLDERS = Variable(
+    "TRIBUTARY_IMPORT_FOLDERS",
+    parse_folders,
+    "",
+    "Folders below which people may import data sets, separated by `:`; `imports` in TRIBUTARY_HOME is always one",
+    "none",
+)
 MAX_UPLOAD = Variable(
     "TRIBUTARY_MAX_UPLOAD", integer_parser(1, 1_000_000), "1000", "Largest file an admin may upload, in MB"
 )
@@ -216,6 +300,12 @@ LEASE = Variable(
     integer_parser(3, 3600),
     "30",
     "Seconds without a sign of a worker after which its run is given to another; the same for all processes",
+)
+LOGGED_SILENCE = Variable(
+    "TRIBUTARY_LOGGED_SILENCE",
+    integer_parser(60, 10_000_000),
+    "86400",
+    "Seconds without a word of a script that logs a run after which the run counts as failed; it may go on later",
 )
 RUN_SECONDS = Variable(
     "TRIBUTARY_RUN_SECONDS", integer_parser(0, 100_000_000), "0", "Longest time of one run, in seconds; 0 is no limit"
@@ -277,11 +367,15 @@ VARIABLES: tuple[Variable[Any], ...] = (
     RUNS_PER_GPU,
     DATABASE_URL,
     REDIS_URL,
+    POSTGRES_LISTEN,
+    REDIS_LISTEN,
     SECRET_KEY,
     DEBUG,
     ALLOWED_HOSTS,
     CSRF_TRUSTED_ORIGINS,
     HTTPS,
+    TRUSTED_PROXIES,
+    WEB_REQUESTS,
     ADMIN_PASSWORD,
     TOUR,
     MAX_RUNS,
@@ -291,10 +385,12 @@ VARIABLES: tuple[Variable[Any], ...] = (
     APPS,
     APP_UPLOADS,
     APP_INSTALL,
+    IMPORT_FOLDERS,
     MAX_UPLOAD,
     RATE_READS,
     RATE_WRITES,
     LEASE,
+    LOGGED_SILENCE,
     RUN_SECONDS,
     RUN_SILENCE,
     RUN_MEMORY,

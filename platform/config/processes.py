@@ -12,6 +12,7 @@ from pathlib import Path
 
 from config import env
 from config.env import ROOT
+from config.http_limits import MOST_CONNECTIONS, MOST_HEAD_BYTES
 
 
 @dataclass(frozen=True)
@@ -63,19 +64,41 @@ def child_environment(**extra: str) -> dict[str, str]:
 
 
 # Event streams never end by themselves: after two seconds they are cut, and browsers reconnect.
-UVICORN_FLAGS = ["--no-access-log", "--no-server-header", "--timeout-graceful-shutdown", "2"]
+UVICORN_FLAGS = ["--no-access-log", "--no-server-header", "--timeout-graceful-shutdown", "2", "--lifespan", "off"]
+HTTP_FLAGS = [
+    *("--http", "config.http_protocol:LimitedProtocol", "--ws", "none"),
+    *("--h11-max-incomplete-event-size", str(MOST_HEAD_BYTES), "--limit-concurrency", str(MOST_CONNECTIONS)),
+]
 
 
 def web_command(host: str, port: int) -> list[str]:
-    flags = ["--host", host, "--port", str(port), "--lifespan", "off", "--log-level", "warning"]
-    return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, *UVICORN_FLAGS]
+    flags = ["--host", host, "--port", str(port), "--log-level", "warning", *proxy_flags(env.TRUSTED_PROXIES.read())]
+    return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, *UVICORN_FLAGS, *HTTP_FLAGS]
+
+
+def proxy_flags(proxies: list[str]) -> list[str]:
+    """uvicorn by itself believes whatever a program on the same machine says about where a request comes from."""
+    return ["--proxy-headers", "--forwarded-allow-ips", ",".join(proxies)] if proxies else ["--no-proxy-headers"]
 
 
 def worker_command(slot: WorkerSlot) -> list[str]:
-    quick = ["--without-mingle", "--without-gossip", "--without-heartbeat"]
-    name = f"{slot.name}@{socket.gethostname()}"
-    flags = ["--pool", "solo", "--concurrency", "1", "--queues", slot.queue, "--hostname", name, "--loglevel", "INFO"]
-    return [sys.executable, "-m", "celery", "--app", "config.celery", "worker", *flags, *quick]
+    return celery_command(slot.name, slot.queue, "workers.queue.task", "--pool", "solo", "--concurrency", "1")
+
+
+HOUSEKEEPING_THREADS = "6"
+"""As many as jobs may be at work at once; each waits for a process or for PostgreSQL most of the time."""
+
+
+def housekeeping_command() -> list[str]:
+    pool = ["--pool", "threads", "--concurrency", HOUSEKEEPING_THREADS]
+    return celery_command("housekeeping", "housekeeping", "experiments.housekeeping.tasks", *pool)
+
+
+def celery_command(name: str, queues: str, tasks: str, *pool: str) -> list[str]:
+    quick = ["--without-mingle", "--without-gossip", "--without-heartbeat", "--loglevel", "INFO"]
+    host = ["--hostname", f"{name}@{socket.gethostname()}"]
+    flags = ["--include", tasks, "--queues", queues, *host, *pool, *quick]
+    return [sys.executable, "-m", "celery", "--app", "config.celery", "worker", *flags]
 
 
 def scheduler_command() -> list[str]:

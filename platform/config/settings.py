@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from config import env
-from config.database import databases_setting
+from config.database.address import databases_setting
 from config.env import default_allowed_hosts
 from config.home import Home
 from config.services.state import running_url
+from config.static import static_version
 
 ROOT = env.ROOT
 HOME = Home(env.HOME.read())
@@ -41,14 +42,15 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "experiments.web.refusals.LogInMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "experiments.web.refusals.RefusedMethodMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
-FEATURES_WITH_TAGS = ("compare", "datasets", "presets", "queue", "results")
+FEATURES_WITH_TAGS = ("bookmarks", "compare", "datasets", "documentation", "notes", "presets", "queue", "results")
 """Features with template tags of their own."""
 TEMPLATES = [
     {
@@ -72,7 +74,12 @@ TEMPLATES = [
 AUTH_USER_MODEL = "experiments.User"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
@@ -83,10 +90,10 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-STATIC_URL = "/static/"
+STATIC_URL = f"/static/{static_version(ROOT / 'static')}/"
 STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True
-WHITENOISE_MAX_AGE = 0 if DEBUG else 300
+WHITENOISE_MAX_AGE = 0
 
 HTTPS = env.HTTPS.read()
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -101,10 +108,13 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
+WEB_REQUESTS = env.WEB_REQUESTS.read()
 MAX_RUNS, MAX_WAITING = env.MAX_RUNS.read(), env.MAX_WAITING.read()
+IMPORT_FOLDERS = env.IMPORT_FOLDERS.read()
 MAX_UPLOAD = env.MAX_UPLOAD.read() * 1_000_000
 RATE_READS, RATE_WRITES = env.RATE_READS.read(), env.RATE_WRITES.read()
 LEASE = env.LEASE.read()
+LOGGED_SILENCE = env.LOGGED_SILENCE.read()
 RUN_SECONDS, RUN_SILENCE, RUN_MEMORY = env.RUN_SECONDS.read(), env.RUN_SILENCE.read(), env.RUN_MEMORY.read()
 RUN_FILES, CHECKPOINT_SECONDS = env.RUN_FILES.read(), env.CHECKPOINT_SECONDS.read()
 APP_UPLOADS, APP_INSTALL = env.APP_UPLOADS.read(), env.APP_INSTALL.read()

@@ -1,4 +1,4 @@
-"""Static files as whole, compressed answers.
+"""Static files as whole, compressed answers, at addresses that name their version.
 
 WhiteNoise streams files; under ASGI Django reads such a stream into memory first, and warns. Plotly's script alone is
 4.8 MB, 1.4 MB compressed: it is compressed once per process, so that no step of collecting files is needed.
@@ -7,8 +7,12 @@ WhiteNoise streams files; under ASGI Django reads such a stream into memory firs
 from __future__ import annotations
 
 import gzip
+import hashlib
 from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
@@ -17,7 +21,27 @@ SMALLEST_COMPRESSED = 1_000
 COMPRESSIBLE = ("text/", "application/json", "image/svg+xml")
 
 
+PACKAGES = ("django-htmx", "django-ninja")
+"""Whose files are served, too."""
+
+
+def static_version(folder: Path) -> str:
+    """A part of every address, so that a page never gets scripts of a version before or after its own.
+
+    One for all files and not one for each: modules import each other by relative paths.
+    """
+    digest = hashlib.sha256("".join(version(name) for name in PACKAGES).encode())
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(folder)} {path.stat().st_size} ".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
 class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # the package has no types
+    def immutable_file_test(self, path: str, url: str) -> bool:
+        """While somebody edits them they change under their address."""
+        return not settings.DEBUG
+
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
         streamed = WhiteNoiseMiddleware.serve(static_file, request)

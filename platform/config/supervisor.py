@@ -66,7 +66,7 @@ class Supervisor:
     def launch(self, child: Child) -> None:
         child.launch()
         if self.home and child.process is not None and child.running:
-            record_process(self.home, child.name, process_record(child.process.pid, child.url))
+            record_process(self.home, child.name, process_record(child.process.pid, child.address))
 
     def wait_until_ready(self, *names: str) -> None:
         chosen = [child for child in self.children if child.name in names]
@@ -105,12 +105,20 @@ class Supervisor:
     def stop(self) -> None:
         """Web, workers and scheduler first, then Redis, and PostgreSQL when nobody writes any more."""
         self.stopping = True
-        own = [child for child in self.children if not child.url]
-        services = [child for child in reversed(self.children) if child.url]
+        own = [child for child in self.children if not child.address]
+        services = [child for child in reversed(self.children) if child.address]
         for group in (own, *([service] for service in services)):
             stop_together(group, lambda: not self.impatient)
         if self.home:
-            write_state(self.home, {})
+            self.forget_children(self.home)
+
+    @staticmethod
+    def forget_children(home: Home) -> None:
+        """On a full disk they stay written down: their numbers and start times fit nobody any more."""
+        try:
+            write_state(home, {})
+        except OSError as error:
+            print_line(f"{home.state} could not be written: {error.strerror}.")
 
 
 LONGEST_PAUSE_SECONDS = 30.0
@@ -127,7 +135,7 @@ class Child:
     ready: Callable[[], bool] = lambda: True
     stop_signal: signal.Signals = signal.SIGTERM
     grace_seconds: float = 10.0
-    url: str = ""
+    address: str = ""
     process: subprocess.Popen[bytes] | None = None
     failures: int = 0
     started: float = 0.0
@@ -229,9 +237,16 @@ LARGEST_LOG_BYTES = 10_000_000
 
 
 def cap_logs(folder: Path, largest: int = LARGEST_LOG_BYTES) -> None:
-    """Copies and empties instead of renaming: the writers hold these files open, in append mode."""
+    """Copies and empties instead of renaming: the writers hold these files open, in append mode.
+
+    On a full disk the older lines go: they would take the room that the data need.
+    """
     for log in folder.glob("*.log"):
         if log.stat().st_size > largest:
-            shutil.copyfile(log, log.with_suffix(".log.1"))
-            log.with_suffix(".log.1").chmod(0o600)
+            older = log.with_suffix(".log.1")
+            try:
+                shutil.copyfile(log, older)
+                older.chmod(0o600)
+            except OSError:
+                older.unlink(missing_ok=True)
             os.truncate(log, 0)

@@ -25,6 +25,7 @@ from config.home import Home, write_private
 from config.processes import (
     WorkerSlot,
     child_environment,
+    housekeeping_command,
     own_worker_slots,
     prepare_command,
     scheduler_command,
@@ -70,7 +71,7 @@ class Platform:
                 self.start()
                 self.supervisor.watch()
             except StopSignal:
-                print_line("Stopping web server, workers, scheduler and services ...")
+                print_line("Stopping web server, workers, housekeeping, scheduler and services ...")
             finally:
                 self.supervisor.stop()
             print_line("Stopped. All data are kept.")
@@ -89,9 +90,15 @@ class Platform:
         if url := env.DATABASE_URL.read():
             check_database(url)
             return self.use_service("DATABASE_URL", url, "PostgreSQL", "the one in DATABASE_URL")
-        server = Postgres(home=self.home)
-        server.choose_port()
-        child = Child("postgres", server.start, server.log, stop_signal=signal.SIGINT, grace_seconds=60, url=server.url)
+        server = Postgres(home=self.home, listen=env.POSTGRES_LISTEN.read())
+        child = Child(
+            "postgres",
+            server.start,
+            server.log,
+            stop_signal=signal.SIGINT,
+            grace_seconds=60,
+            address=server.address,
+        )
         self.supervisor.add(child)
         return self.use_service("DATABASE_URL", server.url, "PostgreSQL", "ready")
 
@@ -99,9 +106,8 @@ class Platform:
         if url := env.REDIS_URL.read():
             check_redis(url)
             return self.use_service("REDIS_URL", url, "Redis", "the one in REDIS_URL")
-        server = Redis(home=self.home)
-        server.choose_port()
-        self.supervisor.add(Child("redis", server.start, server.log, url=server.url))
+        server = Redis(home=self.home, listen=env.REDIS_LISTEN.read())
+        self.supervisor.add(Child("redis", server.start, server.log, address=server.address))
         return self.use_service("REDIS_URL", server.url, "Redis", "ready")
 
     def use_service(self, variable: str, url: str, name: str, outcome: str) -> None:
@@ -132,24 +138,31 @@ class Platform:
         return f"The database could not be prepared: {output.splitlines()[-1]} See {self.home.logs / 'prepare.log'}."
 
     def start_processes(self) -> None:
-        children = [self.make_web(), *(self.make_worker(slot) for slot in self.slots), self.make_scheduler()]
+        workers = [self.make_worker(slot) for slot in self.slots]
+        children = [self.make_web(), *workers, self.make_housekeeping(), self.make_scheduler()]
         for child in children:
             self.supervisor.add(child)
         self.supervisor.wait_until_ready("web")
         print_step("Web server", "ready")
         self.supervisor.wait_until_ready(*(child.name for child in children))
         print_step("Workers", describe_workers(self.slots))
-        print_step("Scheduler", "ready")
+        print_step("Scheduler", "ready, and housekeeping beside it")
 
     def make_web(self) -> Child:
         command = Command(web_command(self.host, self.port), self.home.logs / "web.log", self.environment())
         return process_child("web", command, lambda: web_answers(self.address), grace_seconds=8)
 
     def make_worker(self, slot: WorkerSlot) -> Child:
-        log = self.home.logs / f"{slot.name}.log"
-        command = Command(worker_command(slot), log, self.environment(**slot.environment))
+        return self.make_celery(slot.name, worker_command(slot), **slot.environment)
+
+    def make_housekeeping(self) -> Child:
+        return self.make_celery("housekeeping", housekeeping_command())
+
+    def make_celery(self, name: str, arguments: list[str], **extra: str) -> Child:
+        log = self.home.logs / f"{name}.log"
+        command = Command(arguments, log, self.environment(**extra))
         before = log.stat().st_size if log.exists() else 0
-        return process_child(slot.name, command, lambda: b" ready." in log.read_bytes()[before:], WORKER_GRACE_SECONDS)
+        return process_child(name, command, lambda: b" ready." in log.read_bytes()[before:], WORKER_GRACE_SECONDS)
 
     def make_scheduler(self) -> Child:
         command = Command(scheduler_command(), self.home.logs / "scheduler.log", self.environment())
@@ -229,7 +242,8 @@ def check_redis(url: str) -> None:
         with redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5) as client:
             client.ping()
     except redis.RedisError as error:
-        place = urlsplit(url).hostname
+        parts = urlsplit(url)
+        place = parts.hostname or parts.path
         raise StartError(
             f"REDIS_URL does not work: {place} says {error}. Correct it, or unset it to use the embedded one."
         ) from None
@@ -243,6 +257,7 @@ class PreparationReport(TypedDict):
 
 
 def prepare_database() -> PreparationReport:
+    """And the home, which an earlier Tributary or a person's hand may have left open to other accounts."""
     from experiments.access.services.people import ensure_admin
     from experiments.queue.services.rehash import queued_runs_rehash
     from experiments.studies.services.tour import ensure_tour
@@ -255,6 +270,7 @@ def prepare_database() -> PreparationReport:
         reasons = " ".join(problem.message for problem in error.errors)
         raise env.SettingError(f"TRIBUTARY_ADMIN_PASSWORD is refused: {reasons}") from None
     tour = ensure_tour(admin) if env.TOUR.read() else False
+    Home(env.HOME.read()).close_to_others()
     return {"password": password, "tour": bool(tour)}
 
 

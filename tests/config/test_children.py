@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 import sys
@@ -8,7 +9,9 @@ import pytest
 from config.home import Home
 from config.services.server import Command, spawn
 from config.services.state import process_record, read_state, record_process
-from config.supervisor import Child, cap_logs, clear_leftovers, process_child, stop_together
+from config.supervisor import Child, Supervisor, cap_logs, clear_leftovers, process_child, stop_together
+
+from tests.limits import full_disk
 
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
@@ -89,6 +92,22 @@ def test_a_full_log_is_set_aside_and_goes_on(tmp_path):
         writer.write("after")
     assert log.read_text() == "after"
     assert (tmp_path / "web.log.1").read_text() == "x" * 101
+
+
+def test_a_full_disk_costs_the_older_lines_and_nothing_else(tmp_path):
+    log = tmp_path / "web.log"
+    log.write_text("x" * 101)
+    with full_disk():
+        cap_logs(tmp_path, largest=100)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("web.log", "")]
+
+
+def test_stopping_on_a_full_disk_says_so_in_a_line(tmp_path, capsys):
+    supervisor = Supervisor(Home(tmp_path).make())
+    record_process(supervisor.home, "web", process_record(os.getpid()))
+    with full_disk():
+        supervisor.stop()
+    assert capsys.readouterr().out == f"{tmp_path}/services.json could not be written: File too large.\n"
 
 
 def test_leftovers_of_a_killed_supervisor_are_ended_by_number_and_start_time(tmp_path):

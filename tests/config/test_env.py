@@ -35,6 +35,14 @@ def test_a_port_that_is_no_port_is_refused(value):
     assert refusal(env.PORT, value) == f"PORT must be a whole number from 1 to 65535, but is {value!r}."
 
 
+def test_trusted_proxies_are_addresses_or_networks():
+    assert env.TRUSTED_PROXIES.read({}) == []
+    given = {"TRIBUTARY_TRUSTED_PROXIES": "127.0.0.1, 10.0.0.0/8,::1"}
+    assert env.TRUSTED_PROXIES.read(given) == ["127.0.0.1", "10.0.0.0/8", "::1"]
+    for value in ("*", "proxy.example", "10.0.0.1/8"):
+        assert refusal(env.TRUSTED_PROXIES, value).startswith("TRIBUTARY_TRUSTED_PROXIES must be IP addresses or")
+
+
 def test_the_number_of_workers_is_bounded():
     assert env.WORKERS.read({"WORKERS": "0"}) == 0
     assert refusal(env.WORKERS, "513") == "WORKERS must be a whole number from 0 to 512, but is '513'."
@@ -53,6 +61,27 @@ def test_a_database_address_must_be_one_and_its_password_is_not_repeated(value):
         "DATABASE_URL must be an address such as postgresql://user:password@host:5432/name,"
         " but is its value (not shown)."
     )
+
+
+def test_a_server_behind_a_unix_socket_has_an_address_too():
+    for variable, value in (
+        (env.DATABASE_URL, "postgresql://u:p@/n?host=/run/lab"),
+        (env.REDIS_URL, "unix://:p@/run/lab/redis.sock?db=0"),
+    ):
+        assert variable.read({variable.name: value}) == value
+    assert "must be an address such as" in refusal(env.DATABASE_URL, "postgresql://u:p@/n?host=lab")
+    assert "must be an address such as" in refusal(env.REDIS_URL, "unix://")
+
+
+def test_servers_are_opened_at_an_address_and_a_port():
+    assert env.POSTGRES_LISTEN.read({}) is None
+    assert env.POSTGRES_LISTEN.read({"TRIBUTARY_POSTGRES_LISTEN": "10.0.0.5:6432"}) == env.Listen("10.0.0.5", 6432)
+    assert env.REDIS_LISTEN.read({"TRIBUTARY_REDIS_LISTEN": "[::1]:6379"}) == env.Listen("::1", 6379)
+    for value in ("10.0.0.5", "5432", ":5432", "10.0.0.5:0", "10.0.0.5:many"):
+        assert refusal(env.POSTGRES_LISTEN, value) == (
+            "TRIBUTARY_POSTGRES_LISTEN must be an address of this machine and a port, such as 10.0.0.5:5432,"
+            f" but is {value!r}."
+        )
 
 
 def test_a_short_secret_key_is_refused():

@@ -5,11 +5,12 @@ import sys
 import pytest
 from config.env import ROOT
 from config.http_limits import CONTENT_SECURITY_POLICY
+from django.templatetags.static import static
 from django.test import Client
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", ["/log-in", "/healthz", "/api/v1/studies", "/no-such-page", "/static/css/base.css"])
+@pytest.mark.parametrize("path", ["/log-in", "/healthz", "/api/v1/studies", "/no-such-page", static("css/base.css")])
 def test_every_answer_tells_browsers_what_to_refuse(path):
     headers = Client().get(path).headers
     assert headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY

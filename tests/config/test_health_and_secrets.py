@@ -91,7 +91,7 @@ def platform() -> Iterator[WholePlatform]:
 
 
 def report(status: str, database: str, broker: str, workers: int | None) -> dict[str, Any]:
-    return {"status": status, "database": database, "broker": broker, "workers": workers}
+    return {"status": status, "database": database, "broker": broker, "disk": "ok", "workers": workers}
 
 
 WELL = (200, report("ok", "ok", "ok", 1))
@@ -247,6 +247,6 @@ def test_behind_tls_cookies_travel_encrypted_only_and_browsers_are_told_to_stay(
         entered = proxy.post("/log-in", data=fields, headers={"Cookie": f"csrftoken={token}"})
     assert entered.status_code == 302
     cookies = {cookie.partition("=")[0]: cookie for cookie in entered.headers.get_list("Set-Cookie")}
-    assert set(cookies) == {"csrftoken", "sessionid"}
+    assert set(cookies) == {"csrftoken", "sessionid", "device"}
     assert all("; SameSite=Lax" in each and "; Secure" in each for each in cookies.values())
     assert "; HttpOnly" in cookies["sessionid"]

@@ -1,6 +1,7 @@
 import os
 import pwd
 import shutil
+import socket
 import stat
 import subprocess
 import tempfile
@@ -10,12 +11,15 @@ import psutil
 import psycopg2
 import pytest
 import redis
+from config.database.address import database_settings as settings_of
+from config.env import Listen
 from config.home import Home
-from config.services import account
+from config.services import account, sockets
 from config.services.account import ACCOUNT, ServiceError, is_open_to_others, make_private_folder, reachable_program
 from config.services.postgres import Postgres, postgres_program
 from config.services.redis import Redis
 from config.services.server import port_of, reserve_port
+from config.services.sockets import can_hold_sockets, make_socket_folder, socket_folder
 from config.services.state import process_record, read_state, record_process, running_url
 
 AS_ROOT = os.geteuid() == 0
@@ -71,11 +75,100 @@ def test_postgres_asks_for_the_password(server):
             ask(server, "SELECT 1", password=password)
 
 
-def test_postgres_listens_on_loopback_only_and_on_no_socket_file(server):
+def listening(server):
     process = psutil.Process(server.process.pid)
-    listening = [each.laddr for each in process.net_connections() if each.status == psutil.CONN_LISTEN]
-    assert listening == [("127.0.0.1", server.port)]
-    assert process.net_connections("unix") == []
+    ports = [each.laddr for each in process.net_connections() if each.status == psutil.CONN_LISTEN]
+    return ports, {each.laddr for each in process.net_connections("unix") if each.laddr}
+
+
+def test_the_servers_listen_on_no_port_and_on_a_socket_that_no_other_account_reaches(server, broker):
+    for each in (server, broker):
+        assert listening(each) == ([], {str(each.socket)})
+        assert stat.S_IMODE(each.socket.lstat().st_mode) == 0o700
+        assert stat.S_IMODE(each.socket.parent.stat().st_mode) == 0o700
+        assert owner(each.socket.parent) == (each.account or owner(each.home.path))
+
+
+@needs_root
+def test_another_account_cannot_even_knock(server, broker):
+    places = [str(server.socket), str(broker.socket)]
+    os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    try:
+        for place in places:
+            with socket.socket(socket.AF_UNIX) as stranger, pytest.raises(PermissionError):
+                stranger.connect(place)
+    finally:
+        os.seteuid(0)
+
+
+def test_the_client_demands_that_the_server_prove_itself(server):
+    """Whoever took the server's place could otherwise ask for the plain password."""
+    assert "&require_auth=scram-sha-256" in server.url
+    database = settings_of(server.url)
+    assert database["OPTIONS"]["require_auth"] == "scram-sha-256"
+    assert (database["HOST"], database["PORT"]) == (str(server.folder), "5432")
+
+
+def test_further_machines_reach_the_servers_where_that_is_set(home):
+    with reserve_port() as first, reserve_port() as second:
+        places = Listen("127.0.0.1", port_of(first)), Listen("127.0.0.1", port_of(second))
+    other = Home(home.path.parent / "open")
+    server, broker = Postgres(other, places[0], throwaway=True), Redis(other, places[1])
+    try:
+        server.start()
+        broker.start()
+        assert listening(server)[0] == [("127.0.0.1", places[0].port)]
+        assert listening(broker)[0] == [("127.0.0.1", places[1].port)]
+        assert ask(server, "SELECT 1") == [(1,)]
+        assert ask(server, "SELECT 2", host="127.0.0.1") == [(2,)]
+        with pytest.raises(psycopg2.OperationalError, match=r"no pg_hba\.conf entry"):
+            ask(server, "SELECT 1", host="127.0.0.1", user="postgres", dbname="postgres")
+        with redis.Redis(port=places[1].port, password=other.secret("redis")) as client:
+            assert client.ping() is True
+        with redis.Redis(port=places[1].port) as stranger, pytest.raises(redis.AuthenticationError):
+            stranger.ping()
+    finally:
+        broker.stop()
+        server.erase()
+
+
+def test_redis_cuts_off_who_sends_without_a_password_and_never_reads(broker):
+    """12 MB of commands made 213 MB of answers that nobody read."""
+    with redis.Redis.from_url(broker.url) as client, socket.socket(socket.AF_UNIX) as stranger:
+        before = client.info("memory")["used_memory"]
+        stranger.connect(str(broker.socket))
+        with pytest.raises(OSError, match=r"Broken pipe|reset by peer"):
+            stranger.sendall(b"PING\r\n" * 2_000_000)
+        assert client.info("memory")["used_memory_peak"] - before < 16_000_000
+
+
+def test_a_home_with_a_long_path_has_its_sockets_in_a_short_one(monkeypatch):
+    monkeypatch.setattr(sockets, "is_root", lambda: False)
+    with tempfile.TemporaryDirectory() as folder:
+        short, long = Home(Path(folder) / "home"), Home(Path(folder) / ("h" * 100))
+        assert socket_folder(short) == short.path / "sockets"
+        assert socket_folder(long) == Path(tempfile.gettempdir()) / f"tributary-{long.secret('identity')}"
+        monkeypatch.setattr(tempfile, "tempdir", str(long.path))
+        assert socket_folder(long) == Path("/tmp") / f"tributary-{long.secret('identity')}"
+        # The kernel's limit: 107 bytes for `.s.PGSQL.65535` and all before it.
+        assert can_hold_sockets(Path("/" + "x" * 91))
+        assert not can_hold_sockets(Path("/" + "x" * 92))
+        assert not can_hold_sockets(Path("/lab,2"))
+
+
+@needs_root
+def test_a_socket_folder_that_somebody_else_made_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(sockets, "is_root", lambda: False)
+    monkeypatch.setattr(sockets, "server_account", lambda: None)
+    home = Home(tmp_path / "home").make()
+    (home.path / "sockets").mkdir(mode=0o777)
+    shutil.chown(home.path / "sockets", "nobody")
+    with pytest.raises(ServiceError, match="belongs to somebody else"):
+        make_socket_folder(home)
+    (home.path / "sockets").rmdir()
+    (home.path / "sockets").symlink_to(tmp_path)
+    with pytest.raises(ServiceError, match="belongs to somebody else"):
+        make_socket_folder(home)
 
 
 def test_the_platforms_role_is_no_superuser(server):
@@ -149,20 +242,21 @@ def test_postgres_syncs_to_disk_unless_its_data_are_throwaway(server):
 def test_redis_asks_for_the_password_and_throws_nothing_away(broker):
     with redis.Redis.from_url(broker.url) as client:
         assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
-    with redis.Redis(port=broker.port) as stranger, pytest.raises(redis.AuthenticationError):
+    with redis.Redis(unix_socket_path=str(broker.socket)) as stranger, pytest.raises(redis.AuthenticationError):
         stranger.ping()
 
 
 def test_a_running_service_is_found_by_its_home(home, broker):
-    record_process(home, "redis", process_record(broker.process.pid, broker.url))
+    record_process(home, "redis", process_record(broker.process.pid, broker.address))
     assert running_url(home, "redis") == broker.url
+    assert home.secret("redis") not in home.state.read_text()
     assert stat.S_IMODE(home.state.stat().st_mode) == 0o600
     assert running_url(home, "postgres") == ""
 
 
 def test_a_record_of_another_process_with_the_same_number_is_stale(home, broker):
-    record = process_record(broker.process.pid, broker.url)
-    record_process(home, "redis", type(record)(record.pid, record.started - 60, record.url))
+    record = process_record(broker.process.pid, broker.address)
+    record_process(home, "redis", type(record)(record.pid, record.started - 60, record.address))
     assert running_url(home, "redis") == ""
 
 
@@ -174,10 +268,11 @@ def test_a_damaged_state_file_counts_as_none(home):
 def test_a_server_that_cannot_start_says_why_and_is_gone(home):
     with reserve_port() as taken:
         taken.listen()
-        server = Redis(home=home, port=port_of(taken))
+        server = Redis(Home(home.path.parent / "taken"), Listen("127.0.0.1", port_of(taken)))
         with pytest.raises(ServiceError, match=r"Redis did not start: .*Failed listening on port"):
             server.start()
     assert not server.running
+    account.erase_data(server.home, "redis")
 
 
 def test_data_of_another_postgresql_are_not_touched(home):

@@ -1,9 +1,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from config.database import database_settings, databases_setting
+from config import commands
+from config.celery import broker_address
+from config.database.address import database_settings, databases_setting
 from config.env import ROOT, SettingError, default_allowed_hosts
 from django.conf import settings
 
@@ -23,6 +26,24 @@ def test_a_database_address_is_taken_apart():
         "PORT": "6432",
     }
     assert found["OPTIONS"]["sslmode"] == "require"
+
+
+def test_a_unix_socket_is_a_host_that_is_a_folder():
+    found = database_settings("postgresql://ada:pass@/runs?host=/run/my%20lab&require_auth=scram-sha-256")
+    assert (found["NAME"], found["HOST"], found["PORT"]) == ("runs", "/run/my lab", "5432")
+    assert found["OPTIONS"]["require_auth"] == "scram-sha-256"
+    assert not {"host", "port"} & set(found["OPTIONS"])
+
+
+@pytest.mark.parametrize(
+    ("url", "broker"),
+    [
+        ("redis://:pass@lab:6379/1", "redis://:pass@lab:6379/1"),
+        ("unix://:pass@/run/lab/redis.sock?db=2", "redis+socket://:pass@/run/lab/redis.sock?virtual_host=2"),
+    ],
+)
+def test_celery_reaches_the_same_redis(url, broker):
+    assert broker_address(url) == broker
 
 
 def test_a_dead_network_is_noticed():
@@ -55,7 +76,7 @@ def test_a_server_for_the_network_answers_to_the_machines_names_but_not_to_any()
 def test_it_is_safe_by_default():
     assert settings.DEBUG is False
     assert len(settings.SECRET_KEY) >= 32
-    assert "django.contrib.auth.middleware.LoginRequiredMiddleware" in settings.MIDDLEWARE
+    assert "experiments.web.refusals.LogInMiddleware" in settings.MIDDLEWARE
     assert settings.SESSION_COOKIE_HTTPONLY is True
 
 
@@ -91,3 +112,12 @@ def test_migrations_are_complete():
     from django.core.management import call_command
 
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def test_a_full_disk_is_told_in_one_line(monkeypatch, capsys):
+    def write(_arguments):
+        Path("/dev/full").write_text("x")
+
+    monkeypatch.setattr(commands, "execute_from_command_line", write)
+    assert commands.run_command(["manage.py", "up"]) == 1
+    assert capsys.readouterr().err == "No room is left on the disk: free some space, then try again.\n"

@@ -31,7 +31,7 @@ def test_redis_answers(redis_url):
 def test_the_live_platform_shares_the_database_with_the_tests(live_platform):
     get_user_model().objects.create_user("ada", password="x")
     with urllib.request.urlopen(f"{live_platform.base_url}/healthz") as reply:
-        assert json.load(reply) == {"status": "ok", "database": "ok", "broker": "ok", "workers": 1}
+        assert json.load(reply) == {"status": "ok", "database": "ok", "broker": "ok", "disk": "ok", "workers": 1}
 
 
 def test_the_live_server_refuses_a_body_that_would_fill_its_disk(live_platform):

@@ -18,7 +18,7 @@ from config.env import ROOT
 from config.home import Home
 from config.services.account import erase_data
 from config.services.server import port_of, reserve_port
-from config.services.state import read_state
+from config.services.state import read_state, running_url
 
 PATIENCE = 120
 
@@ -87,7 +87,7 @@ def test_it_starts_serves_restarts_what_crashes_stops_and_comes_back_with_its_da
         assert ["Open", f"http://127.0.0.1:{port}"] in first.greeting
         assert [line[1:6] for line in first.greeting if line[:1] == ["Admin"]] == [["log", "in", "as", "admin", "with"]]
         assert health(port) == 200
-        assert set(read_state(home)) == {"postgres", "redis", "web", "worker-1", "scheduler"}
+        assert set(read_state(home)) == {"postgres", "redis", "web", "worker-1", "housekeeping", "scheduler"}
 
         refused = manage("up", **environment(home, port + 1))
         assert refused.returncode == 1
@@ -108,7 +108,7 @@ def test_it_starts_serves_restarts_what_crashes_stops_and_comes_back_with_its_da
 
     with platform(home, port) as second:
         assert [line for line in second.greeting if line[:1] == ["Admin"]] == []
-        connection = psycopg2.connect(read_state(home)["postgres"].url)
+        connection = psycopg2.connect(running_url(home, "postgres"))
         with connection, connection.cursor() as cursor:
             cursor.execute("SELECT username FROM experiments_user ORDER BY username")
             assert cursor.fetchall() == [("ada",), ("admin",)]

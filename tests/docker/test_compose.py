@@ -11,15 +11,21 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docker" / "compose.yaml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 SERVICES = COMPOSE["services"]
-OWN = {"prepare", "web", "scheduler", "worker", "worker-gpu"}
-# Set in the images, by the supervisor for each worker, or never outside of development.
-ELSEWHERE = {"TRIBUTARY_HOME", "TRIBUTARY_DEVICE", "TRIBUTARY_THREADS", "DEBUG"}
+OWN = {"prepare", "web", "scheduler", "housekeeping", "worker"}
+# Set in the images, by the supervisor for each worker, of embedded servers, or never outside of development.
+ELSEWHERE = {"TRIBUTARY_HOME", "TRIBUTARY_DEVICE", "TRIBUTARY_THREADS", "DEBUG"} | {
+    "TRIBUTARY_POSTGRES_LISTEN",
+    "TRIBUTARY_REDIS_LISTEN",
+}
 ALONE = {
     "prepare": {"TRIBUTARY_ADMIN_PASSWORD", "TRIBUTARY_TOUR"},
-    "web": {"HOST", "PORT", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "TRIBUTARY_HTTPS"},
+    "web": {
+        *("HOST", "PORT", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"),
+        *("TRIBUTARY_HTTPS", "TRIBUTARY_TRUSTED_PROXIES", "TRIBUTARY_WEB_REQUESTS"),
+    },
     "scheduler": set(),
+    "housekeeping": set(),
     "worker": {"WORKERS", "TRIBUTARY_RUNS_PER_GPU"},
-    "worker-gpu": {"WORKERS", "TRIBUTARY_RUNS_PER_GPU"},
 }
 
 
@@ -29,7 +35,6 @@ def requirements(path):
 
 def test_it_has_the_whole_platform():
     assert set(SERVICES) == OWN | {"postgres", "redis"}
-    assert SERVICES["worker-gpu"]["profiles"] == ["gpu"]
 
 
 def test_every_command_exists():
@@ -48,6 +53,7 @@ def test_every_setting_reaches_every_service_that_it_concerns():
 
 def test_what_is_set_outside_is_what_the_service_gets():
     given = {"TRIBUTARY_PLUGINS": "/plugins", "TRIBUTARY_APPS": "/apps", "HOST": "0.0.0.0", "PORT": "8000"}
+    given |= {"TRIBUTARY_IMPORT_FOLDERS": "/imports"}
     for name in OWN:
         for variable, value in SERVICES[name]["environment"].items():
             if variable not in {"DATABASE_URL", "REDIS_URL"}:
@@ -62,15 +68,15 @@ def test_no_secret_has_a_default():
         assert f"\n{secret}=\n" in (ROOT / "docker" / "env.example").read_text()
 
 
-def test_the_published_port_is_the_one_the_server_listens_on():
+def test_the_port_is_published_to_this_machine_alone_unless_told():
     web = SERVICES["web"]
     assert (web["environment"]["HOST"], web["environment"]["PORT"]) == ("0.0.0.0", "8000")
-    assert web["ports"] == ["${PORT:-8000}:8000"]
+    assert web["ports"] == ["${HOST:-127.0.0.1}:${PORT:-8000}:8000"]
     assert "http://127.0.0.1:8000/healthz" in web["healthcheck"]["test"][-1]
 
 
 def test_what_can_be_asked_has_a_health_check():
-    for name in ("postgres", "redis", "web", "worker", "worker-gpu"):
+    for name in ("postgres", "redis", "web", "worker"):
         assert SERVICES[name]["healthcheck"]["test"]
 
 
@@ -79,7 +85,7 @@ def test_redis_never_throws_messages_away():
 
 
 def test_data_outlive_containers():
-    assert SERVICES["postgres"]["volumes"] == ["postgres:/var/lib/postgresql"]
+    assert SERVICES["postgres"]["volumes"][0] == "postgres:/var/lib/postgresql"
     assert all(SERVICES[name]["volumes"][0] == "data:/data" for name in OWN)
     assert set(COMPOSE["volumes"]) == {"data", "postgres"}
 
@@ -97,10 +103,12 @@ def test_the_web_image_can_back_up_the_server_it_is_given():
     assert SERVICES["postgres"]["image"] == f"postgres:{told.split()[-1].partition('.')[0]}"
 
 
-def test_each_gpu_gets_a_worker_of_its_own():
-    (device,) = SERVICES["worker-gpu"]["deploy"]["resources"]["reservations"]["devices"]
+def test_with_gpus_the_workers_have_all_of_them_and_no_other_workers_run_beside():
+    services = yaml.safe_load((ROOT / "docker" / "gpu.yaml").read_text())["services"]
+    (device,) = services.pop("worker")["deploy"]["resources"]["reservations"]["devices"]
     assert device == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
-    assert SERVICES["worker-gpu"]["command"] == ["python", "manage.py", "workers"]
+    assert services == {}
+    assert SERVICES["worker"]["command"] == ["python", "manage.py", "workers"]
 
 
 def test_the_files_the_images_are_built_from_exist():

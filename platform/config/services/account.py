@@ -66,22 +66,32 @@ def data_folder(home: Home, name: str) -> Path:
     """Below the home; as root below /var/lib/tributary, under a name the home remembers."""
     if not is_root():
         return home.path / name
-    folder = make_shared_folder(SHARED_FOLDER / home.secret("identity", 6)) / name
+    folder = make_server_folder(home) / name
     link = home.path / name
     if not link.is_symlink():
         link.symlink_to(folder)
-        (folder.parent / "home").write_text(f"{home.path}\n")  # tells an admin whose data these are
+    return folder
+
+
+def server_folder(home: Home) -> Path:
+    """As root: what the servers of this home have to themselves."""
+    return SHARED_FOLDER / home.secret("identity", 6)
+
+
+def make_server_folder(home: Home) -> Path:
+    folder = make_shared_folder(server_folder(home))
+    if not (folder / "home").exists():
+        (folder / "home").write_text(f"{home.path}\n")  # tells an admin whose data these are
     return folder
 
 
 def erase_data(home: Home, name: str) -> None:
     place = home.path / name
-    folder = place.resolve()
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(place.resolve(), ignore_errors=True)
     if place.is_symlink():
         place.unlink()
-        (folder.parent / "home").unlink(missing_ok=True)
-        folder.parent.rmdir()
+    if is_root():
+        shutil.rmtree(server_folder(home), ignore_errors=True)
 
 
 def make_private_folder(folder: Path, account: str | None) -> None:

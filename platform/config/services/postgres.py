@@ -1,4 +1,4 @@
-"""Embedded PostgreSQL 18: loopback only, passwords always, its own system account when started by root."""
+"""Embedded PostgreSQL 18: a private socket, passwords always, its own system account when started by root."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg2
 from psycopg2 import sql
@@ -17,10 +18,15 @@ from config.services.server import Command, Server, clean_environment, last_line
 
 DATABASE_NAME = ROLE = "tributary"
 SUPERUSER = "postgres"
+PROOF = "require_auth=scram-sha-256"
+"""What the client demands too: a server that asks for the plain password, or for none, is not ours."""
+DEFAULT_PORT = 5432
+"""It names the socket, too: `.s.PGSQL.5432`."""
 DURABLE_OPTIONS = {
-    "listen_addresses": "127.0.0.1",
-    "unix_socket_directories": "",
+    "unix_socket_permissions": "0700",
     "max_connections": "100",
+    # Whoever connects and says nothing more holds one of them no longer than this.
+    "authentication_timeout": "10s",
     "jit": "off",
 }
 # For data that nobody will miss, as in tests.
@@ -38,8 +44,18 @@ class Postgres(Server):
     throwaway: bool = False
 
     @property
-    def url(self) -> str:
-        return f"postgresql://{ROLE}:{self.home.secret('postgres')}@127.0.0.1:{self.port}/{DATABASE_NAME}"
+    def address(self) -> str:
+        place = quote(str(self.folder))
+        port = f"&port={self.port}" if self.port != DEFAULT_PORT else ""
+        return f"postgresql://{ROLE}@/{DATABASE_NAME}?host={place}{port}&{PROOF}"
+
+    @property
+    def port(self) -> int:
+        return self.listen.port if self.listen else DEFAULT_PORT
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / f".s.PGSQL.{self.port}"
 
     @property
     def data(self) -> Path:
@@ -50,9 +66,29 @@ class Postgres(Server):
         if not (self.data / "PG_VERSION").exists():
             self.initialise()
         self.refuse_other_version()
+        self.write_access_rules()
+
+    def write_access_rules(self) -> None:
+        """The superuser comes by the socket only."""
+        rules = ["local all all scram-sha-256"]
+        if self.listen:
+            rules.append(f"host {DATABASE_NAME} {ROLE} all scram-sha-256")
+        self.hand_over(self.data / "pg_hba.conf", "".join(f"{rule}\n" for rule in rules))
+
+    def hand_over(self, path: Path, text: str) -> None:
+        """A file for the server's account alone."""
+        write_private(path, text)
+        if self.account:
+            shutil.chown(path, self.account, self.account)
 
     def spawn_process(self) -> subprocess.Popen[bytes]:
-        options = DURABLE_OPTIONS | {"port": str(self.port)} | (THROWAWAY_OPTIONS if self.throwaway else {})
+        place = str(self.folder).replace('"', '""')
+        addresses = {
+            "unix_socket_directories": f'"{place}"',
+            "listen_addresses": self.listen.host if self.listen else "",
+            "port": str(self.port),
+        }
+        options = DURABLE_OPTIONS | addresses | (THROWAWAY_OPTIONS if self.throwaway else {})
         flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         arguments = [str(postgres_program("postgres")), "-D", str(self.data), *flags]
         return spawn(
@@ -71,9 +107,7 @@ class Postgres(Server):
     def ensure_database(self) -> None:
         """The role the platform uses is no superuser: SQL in a page could otherwise run programs."""
         password = self.home.secret("postgres-superuser")
-        connection = psycopg2.connect(
-            host="127.0.0.1", port=self.port, user=SUPERUSER, password=password, dbname="postgres", connect_timeout=5
-        )
+        connection = psycopg2.connect(self.url, user=SUPERUSER, password=password, dbname="postgres", connect_timeout=5)
         connection.autocommit = True
         try:
             with connection.cursor() as cursor:
@@ -91,9 +125,7 @@ class Postgres(Server):
         folder = data_folder(self.home, "postgres")
         make_private_folder(folder, self.account)
         password = folder / "password"
-        write_private(password, self.home.secret("postgres-superuser"))
-        if self.account:
-            shutil.chown(password, self.account, self.account)
+        self.hand_over(password, self.home.secret("postgres-superuser"))
         try:
             self.run_initdb(folder, password)
         finally:
@@ -121,6 +153,7 @@ class Postgres(Server):
 
     def erase(self) -> None:
         self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
         erase_data(self.home, "postgres")
 
 

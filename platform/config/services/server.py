@@ -1,4 +1,4 @@
-"""What the embedded servers have in common: a process that cannot outlive its starter, address, log, account."""
+"""What the embedded servers have in common: a process that cannot outlive its starter, socket, log, account."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import IO, ClassVar
 
+from config.env import Listen
 from config.home import Home
 from config.services.account import ServiceError, server_account
+from config.services.sockets import make_socket_folder, socket_folder
 
 
 @dataclass
 class Server(ABC):
-    """It gets `stop_signal` to end, and after `patience_seconds` `kill_signal`."""
+    """Reached by a Unix socket, and at `listen` too where an address is given there.
+
+    It gets `stop_signal` to end, and after `patience_seconds` `kill_signal`.
+    """
 
     title: ClassVar[str]
     start_seconds: ClassVar[float]
@@ -31,12 +36,25 @@ class Server(ABC):
     patience_seconds: ClassVar[float] = 10
 
     home: Home
-    port: int = 0
+    listen: Listen | None = None
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def log(self) -> Path:
         return self.home.logs / f"{type(self).__name__.lower()}.log"
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """Without the password, which stays in the home's secrets."""
+
+    @property
+    def url(self) -> str:
+        return with_password(self.address, self.home.secret(type(self).__name__.lower()))
+
+    @property
+    def folder(self) -> Path:
+        return socket_folder(self.home)
 
     @property
     def account(self) -> str | None:
@@ -49,19 +67,13 @@ class Server(ABC):
     def start(self) -> subprocess.Popen[bytes]:
         """Waits until it answers."""
         self.home.make()
+        make_socket_folder(self.home)
         self.prepare()
-        self.choose_port()
         return self.launch()
 
     @abstractmethod
     def prepare(self) -> None:
         """What it needs before its first start."""
-
-    def choose_port(self) -> None:
-        """Once: a server that is started again keeps its address."""
-        if not self.port:
-            with reserve_port() as holder:
-                self.port = port_of(holder)
 
     def launch(self) -> subprocess.Popen[bytes]:
         self.process = self.spawn_process()
@@ -88,6 +100,11 @@ class Server(ABC):
         except subprocess.TimeoutExpired:
             self.process.send_signal(self.kill_signal)
             self.process.wait()
+
+
+def with_password(address: str, password: str) -> str:
+    """Of an address `scheme://user@place`, whose user may be empty."""
+    return address.replace("@", f":{password}@", 1)
 
 
 def clean_environment() -> dict[str, str]:

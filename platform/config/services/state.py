@@ -1,4 +1,4 @@
-"""`services.json`: which embedded services run on this home, so that every command finds or starts them."""
+"""`services.json`: which processes run on this home, so that every command finds them. It holds no password."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import asdict, dataclass
 import psutil
 
 from config.home import Home, write_private
+from config.services.server import with_password
 
 
 @dataclass(frozen=True)
 class ProcessRecord:
-    """A process and how to reach it. Start time and pid together name one process for ever."""
+    """A process; of a server its address, without the password. Start time and pid together name it for ever."""
 
     pid: int
     started: float
-    url: str = ""
+    address: str = ""
 
     @property
     def alive(self) -> bool:
@@ -31,8 +32,8 @@ class ProcessRecord:
             return None
 
 
-def process_record(pid: int, url: str = "") -> ProcessRecord:
-    return ProcessRecord(pid, psutil.Process(pid).create_time(), url)
+def process_record(pid: int, address: str = "") -> ProcessRecord:
+    return ProcessRecord(pid, psutil.Process(pid).create_time(), address)
 
 
 def read_state(home: Home) -> dict[str, ProcessRecord]:
@@ -51,6 +52,6 @@ def record_process(home: Home, name: str, record: ProcessRecord) -> None:
 
 
 def running_url(home: Home, name: str) -> str:
-    """The address of a service that runs on this home, or nothing."""
+    """The address of a service that runs on this home, with its password, or nothing."""
     record = read_state(home).get(name)
-    return record.url if record is not None and record.alive else ""
+    return with_password(record.address, home.secret(name)) if record is not None and record.alive else ""

@@ -20,20 +20,22 @@ CONNECTION_OPTIONS: dict[str, Any] = {
 
 def database_settings(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
     name = unquote(parts.path.lstrip("/"))
     if not name:
         raise SettingError("DATABASE_URL must name a database: postgresql://user:password@host:5432/name.")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "config.database",
         "NAME": name,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
-        "HOST": parts.hostname or "",
-        "PORT": str(parts.port or 5432),
+        # Of a Unix socket: its folder.
+        "HOST": parts.hostname or options.pop("host", ""),
+        "PORT": str(parts.port or options.pop("port", 5432)),
         # Under ASGI every thread keeps its own connection: few and short.
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": CONNECTION_OPTIONS | dict(parse_qsl(parts.query)),
+        "OPTIONS": CONNECTION_OPTIONS | options,
     }
 
 

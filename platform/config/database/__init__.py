@@ -1,0 +1,1 @@
+"""The database: its address, and how Django speaks to it."""
