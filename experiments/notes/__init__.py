@@ -1,0 +1,1 @@
+"""What people write down about studies and runs."""
