@@ -10,7 +10,7 @@ PYTEST_FLAGS ?=
 FAULTS_FLAGS ?=
 BENCH_FLAGS ?=
 
-.PHONY: up check test bench faults lint ruff types contracts migrations
+.PHONY: up check test integration bench faults lint ruff types contracts migrations lock client
 
 # Tests start a hundred Python processes: the first one compiles for all, even where the shell forbids it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,6 +37,11 @@ check: $(TESTABLE) lint
 test: $(TESTABLE) lint
 	@$(PYTEST) $(PYTEST_FLAGS)
 
+# What needs programs that are too large for every test: a paper in TeX with a downloaded figure and table.
+integration: $(TESTABLE)
+	@sh tests/install-texlive.sh
+	@$(BIN)/python -m pytest -q tests/experiments/papers/compile_paper.py
+
 bench: $(INSTALLED)
 	@$(BIN)/python -m benchmarks $(BENCH_FLAGS)
 
@@ -48,7 +53,7 @@ lint: $(TESTABLE)
 	@$(MAKE) --no-print-directory -j $(PROCESSES) --output-sync=target types ruff contracts migrations
 
 types: $(TESTABLE)
-	@$(BIN)/mypy workers experiments platform/config
+	@$(BIN)/mypy workers experiments platform/config clients/python/src/tributary
 
 ruff: $(TESTABLE)
 	@$(BIN)/ruff check .
@@ -61,6 +66,12 @@ contracts: $(TESTABLE)
 migrations: $(TESTABLE)
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
+# After a change of a pin. What torch's build brings along is left to it: it differs from machine to machine.
+lock: $(TESTABLE)
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --custom-compile-command "make lock" \
+	  --output-file requirements.lock requirements.txt tests/requirements.txt
+	@sed -i -E '/^(nvidia-|cuda-|triton==)/d' requirements.lock
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "Tributary needs Python 3.11 or newer: name one, as in 'make up PYTHON=python3.12'."; exit 1; }
@@ -69,14 +80,19 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo "Python's venv module is missing: 'apt-get install python3-venv', then 'make up' again."; exit 1; }
 
-$(INSTALLED): requirements.txt | $(BIN)/python
+$(INSTALLED): requirements.txt requirements.lock | $(BIN)/python
 	@echo "Installing what Tributary needs (PyTorch and Flower among it): some minutes the first time ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r requirements.txt || \
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r requirements.txt -c requirements.lock || \
 	  { echo "Installing failed: the lines above say why. If a compiler is missing: 'apt-get install build-essential python3-dev'."; exit 1; }
 	@touch $@
 
 $(TESTABLE): tests/requirements.txt $(INSTALLED)
 	@echo "Installing what the tests need ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r tests/requirements.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r tests/requirements.txt -c requirements.lock
 	@sh tests/install-chromium.sh $(BIN)
 	@touch $@
+
+# The Python client's wheel, in clients/python/dist.
+client: $(INSTALLED)
+	@$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps --wheel-dir clients/python/dist ./clients/python
+	@ls clients/python/dist/*.whl

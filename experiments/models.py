@@ -1,8 +1,10 @@
 """Every model, under one name: each feature defines its own."""
 
 from experiments.access.models import AuditEntry, Role, Scope, ShareLink, Token, User
+from experiments.bookmarks.models import Baseline, Pin
 from experiments.compare.models import SavedView
-from experiments.datasets.models import DatasetJob, JobKind, JobState
+from experiments.housekeeping.models import Job, JobKind, JobState
+from experiments.notes.models import Note
 from experiments.queue.models import Device, Worker, WorkerSample
 from experiments.results.models import Attempt, Metric, Outcome, Round, Run, RunState
 from experiments.studies.models import LaunchKey, Membership, Study
@@ -10,14 +12,17 @@ from experiments.studies.models import LaunchKey, Membership, Study
 __all__ = [
     "Attempt",
     "AuditEntry",
-    "DatasetJob",
+    "Baseline",
     "Device",
+    "Job",
     "JobKind",
     "JobState",
     "LaunchKey",
     "Membership",
     "Metric",
+    "Note",
     "Outcome",
+    "Pin",
     "Role",
     "Round",
     "Run",

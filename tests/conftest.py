@@ -26,7 +26,6 @@ from config.home import Home
 from config.processes import child_environment
 from config.services.postgres import Postgres
 from config.services.redis import Redis
-from config.services.server import port_of, reserve_port
 from django.db import OperationalError, connections, transaction
 from django.test.utils import setup_databases
 from hypothesis import settings as hypothesis_settings
@@ -36,9 +35,8 @@ from pytest_django import DjangoDbBlocker, Settings
 from tests.live import LivePlatform
 
 HOME = Home(Path(tempfile.mkdtemp(prefix="tributary-test-")))
-POSTGRES_PORT, REDIS_PORT = reserve_port(), reserve_port()
-POSTGRES = Postgres(home=HOME, throwaway=True, port=port_of(POSTGRES_PORT))
-REDIS = Redis(home=HOME, port=port_of(REDIS_PORT))
+POSTGRES = Postgres(home=HOME, throwaway=True)
+REDIS = Redis(home=HOME)
 LONG = ("test_faults.py", "test_ray.py", "test_state_machine.py", "test_quick_scales.py", "test_sharing.py")
 """With two processes, what takes a minute must not come last."""
 # `make check` draws fewer examples; `make test` has Hypothesis' own number.
@@ -86,8 +84,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_unconfigure() -> None:
-    for holder in (POSTGRES_PORT, REDIS_PORT):
-        holder.close()
     REDIS.stop()
     POSTGRES.erase()
     shutil.rmtree(HOME.path, ignore_errors=True)
@@ -97,7 +93,6 @@ def pytest_unconfigure() -> None:
 def postgres() -> Postgres:
     if not POSTGRES.running:
         POSTGRES.start()
-        POSTGRES_PORT.close()
     return POSTGRES
 
 
@@ -105,7 +100,6 @@ def postgres() -> Postgres:
 def redis_url() -> str:
     if not REDIS.running:
         REDIS.start()
-        REDIS_PORT.close()
     return REDIS.url
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import time
 import urllib.error
@@ -13,12 +14,19 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from config.home import Home
-from config.processes import WorkerSlot, child_environment, scheduler_command, web_command, worker_command
+from config.processes import (
+    WorkerSlot,
+    child_environment,
+    housekeeping_command,
+    scheduler_command,
+    web_command,
+    worker_command,
+)
 from config.services.server import Command, last_line, port_of, reserve_port, spawn
 from django.conf import settings
 from django.db import connection
 
-USUAL = ("web", "worker-1", "scheduler")
+USUAL = ("web", "worker-1", "housekeeping", "scheduler")
 LASTING = ("experiments_worker", "django_content_type", "auth_permission")
 
 
@@ -54,6 +62,8 @@ class LivePlatform:
             self.start_web()
         if "worker-1" not in self.processes:
             self.start_worker()
+        if "housekeeping" not in self.processes:
+            self.start("housekeeping", housekeeping_command())
         if "scheduler" not in self.processes:
             self.start("scheduler", scheduler_command())
         eventually(lambda: living_workers().exists(), 20)
@@ -73,8 +83,9 @@ class LivePlatform:
 
     @property
     def environment(self) -> dict[str, str]:
-        url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
-        found = child_environment(DATABASE_URL=url.geturl(), REDIS_URL=settings.REDIS_URL, **self.settings)
+        found = child_environment(
+            DATABASE_URL=database_url(connection.settings_dict["NAME"]), REDIS_URL=settings.REDIS_URL, **self.settings
+        )
         found.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)
         return found
 
@@ -121,6 +132,11 @@ class LivePlatform:
                 process.wait()
 
 
+def database_url(name: str) -> str:
+    """Of another database of the tests' server."""
+    return urlsplit(settings.DATABASE_URL)._replace(path=f"/{name}").geturl()
+
+
 def answers(url: str) -> bool:
     try:
         urllib.request.urlopen(f"{url}/healthz", timeout=10).close()
@@ -136,3 +152,14 @@ def eventually(true: Callable[[], bool], seconds: float = 90) -> None:
     while not true():
         assert time.monotonic() < deadline, "It did not happen."
         time.sleep(0.05)
+
+
+def pieces_taken(connection: socket.socket, piece: bytes, most: int, pause: float = 0.0) -> int:
+    """How many went out before the server closed the connection."""
+    for number in range(most):
+        try:
+            connection.sendall(piece)
+        except OSError:
+            return number
+        time.sleep(pause)
+    return most

@@ -10,18 +10,12 @@ Server time is what a request takes from Django's test client, without the netwo
 
 from __future__ import annotations
 
-import os
-import statistics
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from benchmarks.machine import describe_machine
-from benchmarks.publish import ROOT, benchmark_parser, store_results
+from benchmarks.pages import log_in, measure_page, start_lab
+from benchmarks.publish import benchmark_parser, store_results
 
 REPEATS = 7
 LIMITS = {"2,000 runs": 300.0, "200 runs": 150.0}
@@ -48,34 +42,7 @@ QUERIES = {
 }
 
 
-@contextmanager
-def start_lab() -> Iterator[dict[str, int]]:
-    """The embedded PostgreSQL in a home of its own, filled; gone afterwards."""
-    sys.path[:0] = [str(ROOT / "platform"), str(ROOT)]
-    from config.home import Home
-    from config.services.postgres import Postgres
-
-    with tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
-        server = Postgres(home=Home(Path(folder)), throwaway=True)
-        server.start()
-        os.environ |= {
-            "TRIBUTARY_HOME": folder,
-            "DATABASE_URL": server.url,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }
-        os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
-        try:
-            yield fill_lab()
-        finally:
-            server.erase()
-
-
 def fill_lab() -> dict[str, int]:
-    import django
-    from django.core.management import call_command
-
-    django.setup()
-    call_command("migrate", verbosity=0)
     from benchmarks.compare.lab import big_study, small_study, wide_study
     from experiments.models import Role, User
 
@@ -84,12 +51,7 @@ def fill_lab() -> dict[str, int]:
 
 
 def measure_views(studies: dict[str, int], repeats: int = REPEATS) -> dict[str, dict[str, float]]:
-    from django.test import Client
-
-    from experiments.models import User
-
-    client = Client(headers={"host": "127.0.0.1"})
-    client.force_login(User.objects.get(username="bench"))
+    client = log_in("bench")
     return {
         name: {
             title: measure_page(client, f"/compare/{address}".replace("/?", "?").format(study=study), repeats)
@@ -98,22 +60,6 @@ def measure_views(studies: dict[str, int], repeats: int = REPEATS) -> dict[str, 
         for name, study in studies.items()
         if name in LIMITS
     } | {TABLE: {TABLE: measure_page(client, f"/studies/{studies[TABLE]}/runs?page=50", repeats)}}
-
-
-def measure_page(client: Any, address: str, repeats: int) -> float:
-    return median_milliseconds(lambda: client.get(address), repeats)
-
-
-def median_milliseconds(request: Callable[[], Any], repeats: int) -> float:
-    """The first one, which fills caches, is left out."""
-    durations = []
-    for _ in range(repeats + 1):
-        started = time.perf_counter()
-        status = request().status_code
-        durations.append((time.perf_counter() - started) * 1000)
-        if status != 200:
-            raise RuntimeError(f"status {status}")
-    return statistics.median(durations[1:])
 
 
 def compare_table(results: dict[str, dict[str, float]], paint: tuple[float, float] | None) -> str:
@@ -127,7 +73,7 @@ def compare_table(results: dict[str, dict[str, float]], paint: tuple[float, floa
     if paint is not None:
         known, new = paint
         last.append(
-            f"First paint of 40 lines in Chromium, coming from the list of studies: **{known:.0f} ms** (limit "
+            f"First paint of 40 lines in Chromium, coming from the study's page: **{known:.0f} ms** (limit "
             f"{PAINT_LIMIT:g} ms); in a browser that has never been here: {new:.0f} ms."
         )
     return "\n".join([*head, *rows, "", "\n\n".join(last)]) + "\n"
@@ -150,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--paint", action="store_true")
     options = parser.parse_args(arguments)
     machine = describe_machine(publish=options.publish)
-    with start_lab() as studies:
+    with start_lab():
+        studies = fill_lab()
         results = measure_views(studies, repeats=1 if options.quick else REPEATS)
         paint = None
         if options.paint:

@@ -1,7 +1,7 @@
 """How long a person waits for 40 lines: from the request to the frame after the chart is drawn, in Chromium.
 
 People come to Compare from another page of the lab, whose scripts their browser then has compiled already: what takes
-longest by far. So it is measured twice: by somebody who comes from the list of studies, and by a browser that has never
+longest by far. So it is measured twice: by somebody who comes from the study's page, and by a browser that has never
 been here.
 """
 
@@ -24,7 +24,6 @@ PAINTED = """() => new Promise((done) => {
     ? requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))) : requestAnimationFrame(look);
   look();
 })"""
-STUDIES = "/"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -33,7 +32,7 @@ SETTLED_MS = 2_500
 
 
 def first_paints(study: int, repeats: int = 5) -> tuple[float, float]:
-    """Coming from the list of studies, and in a browser that is new here; medians, in milliseconds."""
+    """Coming from the study's page, and in a browser that is new here; medians, in milliseconds."""
     from config.services.server import port_of, reserve_port
 
     with reserve_port() as holder:
@@ -43,7 +42,7 @@ def first_paints(study: int, repeats: int = 5) -> tuple[float, float]:
     base, compare = f"http://127.0.0.1:{port}", f"/compare?study={study}&band=none"
     try:
         wait_for(f"{base}/log-in")
-        known = statistics.median(measure_paint(base, [STUDIES, compare]) for _ in range(repeats))
+        known = statistics.median(measure_paint(base, [f"/studies/{study}", compare]) for _ in range(repeats))
         return known, statistics.median(measure_paint(base, [compare]) for _ in range(repeats))
     finally:
         server.terminate()

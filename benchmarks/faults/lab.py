@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psutil
 from config.home import Home
 from config.processes import scheduler_command
-from config.services.postgres import Postgres
+from config.services.postgres import PROOF, Postgres
 from config.services.redis import Redis
 
 from benchmarks.faults.proxy import Proxy
@@ -39,8 +39,7 @@ class Lab:
 
     def behind_cable(self) -> str:
         url = urlsplit(self.platform.environment["DATABASE_URL"])
-        account, _, _ = url.netloc.rpartition("@")
-        return url._replace(netloc=f"{account}@127.0.0.1:{self.cable.port}").geturl()
+        return url._replace(netloc=f"{url.netloc}127.0.0.1:{self.cable.port}", query=PROOF).geturl()
 
     def process(self, name: str) -> subprocess.Popen[bytes]:
         return self.platform.processes[name]
@@ -92,7 +91,7 @@ def cpu_seconds(pid: int | None) -> tuple[int, float] | None:
 
 @contextmanager
 def start_lab(home: Home, postgres: Postgres, redis: Redis) -> Iterator[Lab]:
-    cable = Proxy(postgres.port)
+    cable = Proxy(postgres.socket)
     platform = LivePlatform(home)
     lab = Lab(postgres, redis, platform, cable)
     try:

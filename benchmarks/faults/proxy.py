@@ -1,9 +1,10 @@
-"""A cable to PostgreSQL that can be cut: a TCP forwarder on this machine."""
+"""A cable to PostgreSQL that can be cut: from a TCP port of this machine to the server's socket."""
 
 from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
 
 CHUNK = 1 << 16
@@ -12,8 +13,8 @@ CHUNK = 1 << 16
 class Proxy:
     """While it is cut nothing passes, nobody is told, and connections stay open; what was on its way arrives late."""
 
-    def __init__(self, port: int) -> None:
-        self.target = ("127.0.0.1", port)
+    def __init__(self, target: Path) -> None:
+        self.target = target
         self.passing = Event()
         self.passing.set()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -39,7 +40,8 @@ class Proxy:
     def join(self, here: socket.socket) -> None:
         self.passing.wait()
         with suppress(OSError):
-            there = socket.create_connection(self.target)
+            there = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            there.connect(str(self.target))
             Thread(target=self.forward, args=[there, here], daemon=True).start()
             self.forward(here, there)
         here.close()

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from ninja.errors import AuthenticationError
 from ninja.security import HttpBearer, SessionAuth
 
+from experiments.access.selectors.credentials import Credential
 from experiments.access.services.throttling import check_rate_limit
 from experiments.access.services.tokens import token_authenticate
 from experiments.core.errors import NotAllowedError
@@ -34,6 +35,10 @@ class BearerToken(HttpBearer):
 class BrowserSession(SessionAuth):
     """The cookie of a person who logged in."""
 
+    def __call__(self, request: HttpRequest) -> Any:
+        """Of nobody no CSRF token is asked: 401 says what to come with, 403 would say that coming is in vain."""
+        return super().__call__(request) if current_user(request).is_authenticated else None
+
     def authenticate(self, request: HttpRequest, key: str | None) -> Any:
         user = super().authenticate(request, key)
         if user:
@@ -46,3 +51,12 @@ def count_request(request: HttpRequest) -> None:
 
 
 AUTH = [BearerToken(), BrowserSession()]
+
+
+def request_credential(request: HttpRequest) -> Credential:
+    """What opened a route, to be asked again while its answer is being sent."""
+    person, token = current_user(request), getattr(request, "auth", None)
+    if isinstance(token, Token):
+        return Credential(person.pk, person.role, token=token.pk)
+    session, mark = request.session.session_key, person.get_session_auth_hash()
+    return Credential(person.pk, person.role, session=session, password_mark=mark)

@@ -11,8 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from experiments.access.services.throttling import RateLimitError
-from experiments.core.errors import ConflictError, GoneError, NotAllowedError
+from experiments.core.errors import BusyError, ConflictError, GoneError, NotAllowedError, PendingError
 from workers.errors import Problem, SpecError, TributaryError
 
 logger = logging.getLogger(__name__)
@@ -21,7 +20,8 @@ STATUS_BY_ERROR: dict[type[TributaryError], int] = {
     NotAllowedError: 403,
     ConflictError: 409,
     GoneError: 404,
-    RateLimitError: 429,
+    PendingError: 202,
+    BusyError: 429,
 }
 NOT_LOGGED_IN = "Log in first, or send an API token: Authorization: Bearer trib_..."
 NOT_FOUND = "There is no such thing."
@@ -50,8 +50,10 @@ def add_error_handlers(api: NinjaAPI) -> None:
     @api.exception_handler(TributaryError)
     def answer_refusal(request: HttpRequest, error: TributaryError) -> HttpResponse:
         response = error_response(http_status(error), error.detail, error.errors)
-        if isinstance(error, RateLimitError):
+        if isinstance(error, BusyError):
             response["Retry-After"] = str(error.seconds)
+        if isinstance(error, PendingError):
+            response["Retry-After"] = "2"
         return response
 
     @api.exception_handler(ValidationError)

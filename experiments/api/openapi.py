@@ -16,6 +16,7 @@ TAGS = {
     "lab": "The catalog, the workers, the event stream and the audit log.",
     "data": "Data sets, and what the clients of a run hold.",
     "export": "Every number, as tidy rows.",
+    "notes": "What people write down, pin and star.",
     "compare": "Comparisons: the numbers behind every chart, saved views, and links to give away.",
 }
 EXAMPLE_PROBLEM = {"path": "blocks.0.strategy.mu", "message": "Input should be greater than or equal to 0, got -1."}

@@ -7,13 +7,18 @@ from django.urls import URLPattern, path
 from experiments.access import api as access
 from experiments.api.auth import AUTH
 from experiments.api.errors import add_error_handlers
+from experiments.api.reference import Reference
 from experiments.api.site import LabAPI, require_reader, route_view, unknown_address
+from experiments.bookmarks import api as bookmarks
 from experiments.catalog import api as catalog
 from experiments.client_data import api as client_data
 from experiments.compare import api as compare
 from experiments.datasets import api as datasets
 from experiments.export import api as export
 from experiments.flower_apps import api as flower_apps
+from experiments.leaderboard import api as leaderboard
+from experiments.logged_runs import api as logged_runs
+from experiments.notes import api as notes
 from experiments.operations.health import health
 from experiments.presets import api as presets
 from experiments.queue import api as queue
@@ -27,12 +32,27 @@ api = LabAPI(
     urls_namespace="api",
     description="Launch grids of federated-learning experiments, follow them, and take every number with you.",
     auth=AUTH,
+    docs=Reference(),
     docs_decorator=require_reader,
 )
 api.add_router("/studies", studies.router)
 api.add_router("/runs", results.router)
 api.add_router("/presets", presets.router)
-for feature in (catalog, queue, live, datasets, flower_apps, client_data, export, compare, access):
+for feature in (
+    catalog,
+    queue,
+    live,
+    datasets,
+    flower_apps,
+    logged_runs,
+    client_data,
+    export,
+    compare,
+    leaderboard,
+    notes,
+    bookmarks,
+    access,
+):
     api.add_router("", feature.router)
 add_error_handlers(api)
 

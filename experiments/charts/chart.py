@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
@@ -54,6 +55,26 @@ def finite_only(value: Any) -> Any:
     return value
 
 
+MARKUP = re.compile(r"&|<(?!br>|/?extra>)")
+"""What Plotly would read as markup, but for the line breaks and ends of hover texts that charts have of their own."""
+
+NOT_DRAWN = ("legendgroup", "bdata")
+
+
+def plotly_figure(value: Any) -> Any:
+    """A figure for the browser: finite, and with the names that people gave shown as they wrote them.
+
+    Plotly makes links, styles and characters out of `<a href=...>`, `<b>` and `&lt;` wherever it draws a text.
+    """
+    if isinstance(value, str):
+        return MARKUP.sub(lambda found: "&amp;" if found[0] == "&" else "&lt;", value)
+    if isinstance(value, list | tuple):
+        return [plotly_figure(each) if isinstance(each, str | float | list | tuple | dict) else each for each in value]
+    if isinstance(value, dict):
+        return {name: each if name in NOT_DRAWN else plotly_figure(each) for name, each in value.items()}
+    return finite_only(value)
+
+
 PACKED_LENGTH = 64
 
 
@@ -93,6 +114,8 @@ class Chart:
     notes: str = ""
     legend: Sequence[Mapping[str, Any]] = field(default_factory=list)
     empty: str = "The first values appear with the first finished runs."
+    page: tuple[int, int] = (1, 1)
+    """Which it is, of how many."""
 
     @property
     def table(self) -> DataTable:
@@ -101,12 +124,13 @@ class Chart:
 
     def answer(self) -> dict[str, Any]:
         return {
-            **(finite_only(pack_figure(dict(self.figure))) if self.figure["data"] else EMPTY_FIGURE),
+            **(plotly_figure(pack_figure(dict(self.figure))) if self.figure["data"] else EMPTY_FIGURE),
             "title": self.title,
             "description": self.description,
             "notes": self.notes,
             "legend": list(self.legend),
             "empty": self.empty,
+            **({"page": self.page[0], "pages": self.page[1]} if self.page[1] > 1 else {}),
         }
 
 

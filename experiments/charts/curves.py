@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
+from experiments.charts.chart import DataTable
 from experiments.charts.styles import LineStyle
 from experiments.labels.metrics import MetricLabel, metric_label
 from experiments.statistics.intervals import t_half_width
@@ -21,6 +22,10 @@ BAND_MEANINGS: dict[Band, str] = {
     "boot": "95 % bootstrap interval of the mean",
     "range": "lowest to highest seed",
 }
+
+
+POINTED_AT = ", of the line that is pointed at"
+"""Said of bands where there are many; on paper, which nobody points at, all are drawn."""
 
 
 class SeedSummary(Protocol):
@@ -92,7 +97,7 @@ def curves_info(
         if point.cell in statistics_by_cell:
             statistics_by_cell[point.cell].append(point)
     points_by_cell = {
-        cell: tuple(curve_points(cell_points, label.scale, band)) for cell, cell_points in statistics_by_cell.items()
+        cell: tuple(curve_points(cell_points, label, band)) for cell, cell_points in statistics_by_cell.items()
     }
     curves = tuple(
         Curve(styles[cell].label, styles[cell].hue, styles[cell].dash, cell_points)
@@ -117,12 +122,11 @@ def missed_seeds_note(missed: int) -> str:
     return f"{missed} {verb} {where} (failed, cancelled or stopped): not in the means from there on" if missed else ""
 
 
-def curve_points(points: Sequence[SeedStatistics], scale: float, band: Band) -> Iterator[CurvePoint]:
+def curve_points(points: Sequence[SeedStatistics], metric: MetricLabel, band: Band) -> Iterator[CurvePoint]:
     for point in sorted(points, key=lambda each: each.round):
         if point.mean is not None:
-            yield CurvePoint(
-                point.round, point.mean * scale, point.n, scale_interval(band_interval(point, band), scale)
-            )
+            interval = scale_interval(metric.clip(band_interval(point, band)), metric.scale)
+            yield CurvePoint(point.round, point.mean * metric.scale, point.n, interval)
 
 
 def band_interval(summary: SeedSummary, band: Band) -> tuple[float, float] | None:
@@ -156,6 +160,9 @@ def curves_figure(info: CurvesInfo) -> dict[str, Any]:
     }
 
 
+EVEN = 1e-6
+
+
 def line_trace(curve: Curve, metric: MetricLabel) -> dict[str, Any]:
     return {
         "type": "scatter",
@@ -172,8 +179,17 @@ def line_trace(curve: Curve, metric: MetricLabel) -> dict[str, Any]:
 
 
 def hover_text(point: CurvePoint, metric: MetricLabel) -> str:
-    spread = f" ± {metric.format_scaled(point.band[1] / 2 - point.band[0] / 2)}" if point.band else ""
-    return f"{metric.format_scaled(point.mean)}{spread} · n={point.n}"
+    return f"{metric.format_scaled(point.mean)}{spread_text(point, metric)} · n={point.n}"
+
+
+def spread_text(point: CurvePoint, metric: MetricLabel) -> str:
+    """As " ± 0.10"; a band that does not lie evenly about the mean by its ends."""
+    if point.band is None:
+        return ""
+    low, high = point.band
+    if abs((high - point.mean) - (point.mean - low)) > EVEN * (high - low):
+        return f" ({metric.format_scaled(low)} to {metric.format_scaled(high)})"
+    return f" ± {metric.format_scaled(high / 2 - low / 2)}"
 
 
 def band_trace(curve: Curve) -> dict[str, Any]:
@@ -219,6 +235,23 @@ def curves_description(info: CurvesInfo) -> str:
         return f"No {info.metric.text.lower()} has been measured yet."
     ends = "; ".join(f"{each.label}: {info.metric.format_scaled(each.points[-1].mean)}" for each in info.curves)
     return f"{info.metric.axis}, over rounds 0 to {info.last_round}, mean over seeds. Last values: {ends}."
+
+
+def curves_table(info: CurvesInfo) -> DataTable:
+    """In stored units."""
+    scale = info.metric.scale
+    rows = tuple(
+        (
+            curve.label,
+            point.round,
+            point.mean / scale,
+            *(scale_interval(point.band, 1 / scale) or (None, None)),
+            point.n,
+        )
+        for curve in info.curves
+        for point in curve.points
+    )
+    return DataTable(("line", "round", "mean", "low", "high", "n"), rows)
 
 
 def curves_legend(info: CurvesInfo, styles: Mapping[str, LineStyle]) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import Any
 
 PANELS_ACROSS = 3
 """Panels of one axis stand in rows of so many."""
-MOST_PANELS = 18
 PANEL_HEIGHT, FRAME = 210, 64
 LEAST_HEIGHT = 560
 """Of several rows together: two are taller than many."""
@@ -64,10 +63,8 @@ class PanelGrid:
 
 
 def panel_grid(places: Sequence[tuple[str, str]], most_across: int = PANELS_ACROSS) -> PanelGrid:
-    """At most so many panels as a screen can show: the first columns first."""
     rows, columns = (tuple(dict.fromkeys(each)) for each in zip(*places, strict=True)) if places else ((), ())
-    columns = columns[:MOST_PANELS] or ("",)
-    return PanelGrid(rows[: max(1, MOST_PANELS // len(columns))] or ("",), columns, most_across=most_across)
+    return PanelGrid(rows or ("",), columns or ("",), most_across=most_across)
 
 
 def domain_span(place: int, of: int, gap: float) -> list[float]:

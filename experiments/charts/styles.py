@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from experiments.labels.axes import (
@@ -15,8 +17,9 @@ from experiments.labels.axes import (
     drop_redundant_axes,
     flat_axis_values,
     follows_from,
-    method_name,
+    sort_axes,
 )
+from experiments.labels.names import method_name, method_slug
 from workers.spec import flatten
 
 HUES = 8
@@ -51,29 +54,16 @@ def line_styles(specs: Mapping[str, Mapping[str, Any]], sources: Sources | None 
 
 def flat_line_styles(flat: Mapping[str, Mapping[str, Any]], sources: Sources | None = None) -> dict[str, LineStyle]:
     """The same for specs that are flat already."""
-    first, *others = drop_redundant_axes(flat_axis_values(flat, sources)).items() or [
-        ("strategy", {cell: method_name(row) for cell, row in flat.items()})
-    ]
-    colour = first[1]
-    rest = {cell: tuple(words[cell] for _, words in others) for cell in flat}
-    hues = strategy_hues(flat, colour) if first[0] == "strategy" else first_positions(colour.values())
-    dashes, turns = first_positions(rest.values()), {value: place // HUES for place, value in enumerate(hues)}
-    return {
-        cell: LineStyle(
-            joined_words([colour[cell], *rest[cell]]),
-            hues[colour[cell]] % HUES,
-            dash_at(dashes[rest[cell]] + turns[colour[cell]]),
-        )
-        for cell in flat
-    }
+    axes = drop_redundant_axes(flat_axis_values(flat, sources))
+    return {cell: style.line for cell, style in cell_styles(flat, sort_axes(axes, flat), StyleAxes()).items()}
 
 
 def strategy_hues(flat: Mapping[str, Mapping[str, Any]], values: Mapping[str, str]) -> dict[str, int]:
     """Each strategy at its own hue; further values of one, and names whose hue is taken, at the next free one."""
     hues: dict[str, int] = {}
-    first = {method_name(row): cell for cell, row in reversed(list(flat.items()))}
-    for cell in sorted(flat, key=lambda cell: first[method_name(flat[cell])] != cell):
-        hue = preferred_hue(method_name(flat[cell]))
+    first = {method_slug(row): cell for cell, row in reversed(list(flat.items()))}
+    for cell in sorted(flat, key=lambda cell: first[method_slug(flat[cell])] != cell):
+        hue = preferred_hue(method_slug(flat[cell]))
         free = [(hue + step) % HUES for step in range(HUES) if (hue + step) % HUES not in hues.values()]
         hues.setdefault(values[cell], free[0] if free else hue)
     return hues
@@ -88,6 +78,12 @@ def first_positions(values: Iterable[Any]) -> dict[Any, int]:
     return {value: place for place, value in enumerate(dict.fromkeys(values))}
 
 
+def word_positions(words: Mapping[str, str]) -> dict[str, int]:
+    """Of each cell's value among those of its axis."""
+    places = first_positions(words.values())
+    return {cell: places[word] for cell, word in words.items()}
+
+
 def dash_at(place: int) -> str:
     """Beyond eight colours the hues start again, with the next dash."""
     return list(DASHES)[place % len(DASHES)]
@@ -95,9 +91,11 @@ def dash_at(place: int) -> str:
 
 NO_AXIS = "-"
 """Chosen not to be used, where otherwise one would be chosen automatically."""
-MOST_LINES_IN_PANEL = 8
+MOST_LINES_IN_PANEL = 6
 """More lines than this in a panel are a wall."""
-FEW_VALUES = 8
+PANEL_AXES = ("dataset", "local.optimizer", "model", "partition", "feature_noise", "hybrid.method")
+"""What panels are of first, where there is a choice."""
+MOST_AXES_IN_LABEL = 3
 
 
 @dataclass(frozen=True)
@@ -109,17 +107,18 @@ class StyleAxes:
     row: str = ""
     column: str = ""
     brief: bool = False
-    """Labels do not name fields that follow from what the colour tells."""
+    """Labels do not name fields that follow from what they have named."""
 
 
 @dataclass(frozen=True)
 class CellStyle:
-    """`colour` is what the hue stands for."""
+    """`colour` is what the hue stands for, `place` where its panel's row and column are among all."""
 
     line: LineStyle
     row: str
     column: str
     colour: str = ""
+    place: tuple[int, int] = (0, 0)
 
     @property
     def stacked_panel(self) -> tuple[str, str]:
@@ -129,31 +128,47 @@ class CellStyle:
     @property
     def whole_label(self) -> str:
         """With what the panel tells, for charts without panels."""
-        return " · ".join(word for word in (self.line.label, self.row, self.column) if word)
+        return " · ".join(dict.fromkeys(word for word in (self.line.label, self.row, self.column) if word))
 
 
 def cell_styles(specs: Mapping[str, Mapping[str, Any]], axes: Axes, style_axes: StyleAxes) -> dict[str, CellStyle]:
     """An axis that gives the panel, and what follows from it, is named by the panel; others by the line's label."""
     panel = [axes[axis] for axis in (style_axes.row, style_axes.column) if axis in axes]
     lines = {axis: words for axis, words in axes.items() if not is_decided_by(words, panel)}
-    colour = style_axes.colour if style_axes.colour in lines else next(iter(lines), "")
-    if style_axes.brief and colour in lines:
-        lines = {
-            axis: words
-            for axis, words in lines.items()
-            if axis == colour or axis in MAIN_AXES or not is_decided_by(words, [lines[colour]])
-        }
-    hues, turns = cell_hues(specs, lines, colour)
+    colour = colour_axis(lines or axes, style_axes.colour)
+    if style_axes.brief or len(lines) > MOST_AXES_IN_LABEL:
+        lines = tell_once(lines, colour, panel)
+    hues, turns = cell_hues(specs, lines or axes, colour)
     dashes = dash_positions(specs, lines, colour, style_axes.dash)
+    rows, columns = (word_positions(axes.get(axis, {})) for axis in (style_axes.row, style_axes.column))
     return {
         cell: CellStyle(
-            LineStyle(line_label(cell, spec, lines, colour), hues[cell], dash_at(dashes[cell] + turns[cell])),
+            LineStyle(line_label(cell, spec, lines or axes, colour), hues[cell], dash_at(dashes[cell] + turns[cell])),
             axis_word(axes, style_axes.row, cell),
             axis_word(axes, style_axes.column, cell),
-            axis_word(lines, colour, cell) or method_name(spec),
+            axis_word(lines or axes, colour, cell) or method_name(spec),
+            (rows.get(cell, 0), columns.get(cell, 0)),
         )
         for cell, spec in specs.items()
     }
+
+
+def colour_axis(axes: Axes, chosen: str = "") -> str:
+    """What competes has the colours, unless another axis was chosen; the data set only where nothing else varies."""
+    if chosen in axes:
+        return chosen
+    rivals = [axis for axis in ("strategy", "app", "hybrid.method") if axis in axes]
+    others = [axis for axis in axes if axis not in PANEL_AXES]
+    return next(iter([*rivals, *others, *reversed(list(axes))]), "")
+
+
+def tell_once(lines: Axes, colour: str, panel: Sequence[Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Without plain fields that follow from what the panel and the label's other words tell."""
+    named: dict[str, Mapping[str, str]] = {}
+    for axis in sorted(lines, key=lambda axis: (axis != colour, axis not in MAIN_AXES)):
+        if axis == colour or axis in MAIN_AXES or not is_decided_by(lines[axis], [*panel, *named.values()]):
+            named[axis] = lines[axis]
+    return {axis: words for axis, words in lines.items() if axis in named}
 
 
 def is_decided_by(words: Mapping[str, str], by: Sequence[Mapping[str, str]]) -> bool:
@@ -162,35 +177,38 @@ def is_decided_by(words: Mapping[str, str], by: Sequence[Mapping[str, str]]) -> 
 
 
 def add_panels(axes: Axes, style_axes: StyleAxes, lines: int) -> StyleAxes:
-    """With panels where nobody chose any and there are too many lines for one: by axes with few values.
+    """With panels where nobody chose any and there are too many lines for one.
 
-    Where even then two lines of a panel would look the same, what gave the colour gives the rows, and the axis with the
-    most values has the colours.
+    By the fewest panels that hold no more lines than can be told apart, optimizers first; data sets never
+    share one. Where nothing but the colours' axis varies, each value has a panel, in which the others are grey.
     """
-    colour = style_axes.colour or next(iter(axes), "")
-    sizes = {axis: len(set(words.values())) for axis, words in axes.items()}
-    used = {colour, style_axes.dash, style_axes.row, style_axes.column}
-    everywhere = {axis for axis, words in axes.items() if NOT_THERE not in words.values()}
-    free = sorted((size, axis) for axis, size in sizes.items() if axis in everywhere - used and size <= FEW_VALUES)
     if style_axes.column or style_axes.row or lines <= MOST_LINES_IN_PANEL:
         return style_axes
-    column, *others = [axis for _, axis in reversed(free)] or [""]
-    crowded = others and lines / sizes[column] > MOST_LINES_IN_PANEL
-    with_panels = replace(style_axes, column=column, row=others[-1] if crowded else "")
-    rest = [axis for axis in axes if axis not in {colour, with_panels.row, with_panels.column}]
-    alike = len(set(zip(*(axes[axis].values() for axis in rest), strict=True))) > len(DASHES) if rest else False
-    if alike and not (style_axes.colour or style_axes.dash or with_panels.row) and sizes[colour] <= FEW_VALUES:
-        return replace(with_panels, row=colour, colour=max(rest, key=lambda axis: sizes[axis]))
-    return with_panels
+    colour = colour_axis(axes, style_axes.colour)
+    free = [axis for axis, words in axes.items() if axis != colour and NOT_THERE not in words.values()]
+    free.sort(key=lambda axis: PANEL_AXES.index(axis) if axis in PANEL_AXES else len(PANEL_AXES))
+    choices: list[tuple[str, ...]] = [*((axis,) for axis in free), *combinations(free, 2)]
+    if "dataset" in free:
+        choices = [chosen for chosen in choices if "dataset" in chosen]
+    if not choices:
+        return replace(style_axes, column=colour)
+    *row, column = min(choices, key=lambda chosen: panel_cost(axes, chosen))
+    return replace(style_axes, column=column, row=row[0] if row else "")
+
+
+def panel_cost(axes: Axes, chosen: Sequence[str]) -> tuple[int, int]:
+    """How many lines a panel would have too many, and how many panels there would be."""
+    lines = Counter(tuple(axes[axis][cell] for axis in chosen) for cell in axes[chosen[0]])
+    return max(0, max(lines.values()) - MOST_LINES_IN_PANEL), len(lines)
 
 
 def cell_hues(
     specs: Mapping[str, Mapping[str, Any]], lines: Axes, colour: str
 ) -> tuple[dict[str, int], dict[str, int]]:
     """The hue of each cell, and how often the hues had been used up before it: the next dash tells those apart."""
-    words = lines.get(colour) or {cell: method_name(spec) for cell, spec in specs.items()}
+    words = lines.get(colour) or {cell: method_slug(spec) for cell, spec in specs.items()}
     fixed = colour in ("", "strategy")
-    hues = strategy_hues(specs, words) if fixed else first_positions(words[cell] for cell in specs)
+    hues = strategy_hues(specs, words) if fixed else first_positions(words.values())
     turns = {value: place // HUES for place, value in enumerate(hues)}
     return {cell: hues[words[cell]] % HUES for cell in specs}, {cell: turns[words[cell]] for cell in specs}
 

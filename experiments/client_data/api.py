@@ -9,8 +9,9 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Router
 
-from experiments.api.schemas import Answer, Id, error_responses, example_config
-from experiments.client_data.selectors import run_distribution
+from experiments.api.schemas import Answer, ErrorAnswer, Id, error_responses, example_config
+from experiments.client_data.selectors import run_federation
+from experiments.client_data.services import distribution_or_request
 from experiments.models import Run
 
 router = Router(tags=["data"])
@@ -72,10 +73,14 @@ class PartitionAnswer(Answer):
 
 @router.get(
     "/runs/{run}/partition",
-    response={200: PartitionAnswer, **error_responses(400, 404)},
+    response={200: PartitionAnswer, 202: ErrorAnswer, **error_responses(400, 404)},
     summary="What its clients hold",
 )
 def partition(request: HttpRequest, run: Id) -> Any:
-    """Drawn anew from its spec, and refused where the data set was imported anew since."""
+    """Drawn anew from its spec, and refused where the data set was imported anew since.
+
+    What takes longer than a moment is computed in the background: 202 says so, and `Retry-After` when to ask again.
+    """
     stored_run = get_object_or_404(Run, pk=run)
-    return {"run": stored_run.pk, **asdict(run_distribution(stored_run.spec, stored_run.launch_sources))}
+    federation = run_federation(stored_run.spec, stored_run.launch_sources)
+    return {"run": stored_run.pk, **asdict(distribution_or_request(federation))}

@@ -1,23 +1,20 @@
-"""Distributions over clients and data-set overviews: from the cache, made here where quick, or in another process."""
+"""Distributions over clients and data-set overviews: from the store, or made here where that is quick."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from experiments.core.subprocesses import ask_module
 from workers.catalog import load_catalog
 from workers.catalog.component import Dataset
 from workers.client_data import store
-from workers.client_data.assignment import federation_fields, federation_spec
+from workers.client_data.assignment import federation_spec
 from workers.client_data.distribution import ClientDistribution
 from workers.client_data.overviews import DatasetOverview, make_overview, overview_key, read_overview
 from workers.errors import TributaryError
 from workers.spec import RunSpec, is_app
 
-PATIENCE_SECONDS = 60
 OTHER_DATA = (
     "The data set, or the code that parts it, is not the one this run was launched with: what its clients held cannot "
     "be drawn any more."
@@ -28,11 +25,6 @@ APP_DATA = "This run is one of a Flower app, which brings its own data: what its
 
 class ClientDataError(TributaryError):
     """What cannot be drawn, and why."""
-
-
-def run_distribution(spec: Mapping[str, Any], sources: Mapping[str, Any]) -> ClientDistribution:
-    """Of a run with that spec, computed from those sources (`Run.launch_sources`)."""
-    return client_distribution(run_federation(spec, sources))
 
 
 def run_federation(spec: Mapping[str, Any], sources: Mapping[str, Any]) -> RunSpec:
@@ -55,19 +47,15 @@ def require_same_data(spec: RunSpec, sources: Mapping[str, Any]) -> None:
         raise ClientDataError(OTHER_DATA)
 
 
-def client_distribution(spec: RunSpec) -> ClientDistribution:
+def client_distribution(spec: RunSpec) -> ClientDistribution | None:
+    """From the store, or made here where that is quick; None where it has to be computed elsewhere first."""
     if distribution := store.read_distribution(store.distribution_key(spec)):
         return distribution
-    if store.is_quick(spec):
-        return store.make_distribution(spec)
-    make_in_subprocess({"spec": federation_fields(spec)})
-    if distribution := store.read_distribution(store.distribution_key(spec)):
-        return distribution
-    raise ClientDataError("The picture could not be kept. Is there room on the disk?")
+    return store.make_distribution(spec) if store.is_quick(spec) else None
 
 
-def dataset_overview(dataset: Dataset, params: Any, *, wait: bool = False) -> DatasetOverview | None:
-    """None where it is not there, or takes longer and nobody waits for it."""
+def dataset_overview(dataset: Dataset, params: Any) -> DatasetOverview | None:
+    """None where the data set is not here, or its overview has to be computed elsewhere first."""
     if dataset.available(params):
         return None
     if overview := read_overview(overview_key(dataset, params)):
@@ -75,20 +63,4 @@ def dataset_overview(dataset: Dataset, params: Any, *, wait: bool = False) -> Da
     if dataset.loads_at_once(params):
         with suppress(TributaryError):
             return make_overview(dataset, params)
-    if wait:
-        make_in_subprocess({"dataset": params.model_dump(mode="json")})
-    return read_overview(overview_key(dataset, params))
-
-
-def make_in_subprocess(request: dict[str, Any]) -> None:
-    try:
-        answer = ask_module("workers.client_data", request, timeout=PATIENCE_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise ClientDataError(
-            f"This picture takes longer than {PATIENCE_SECONDS} s: take fewer clients or samples."
-        ) from None
-    except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise ClientDataError(f"The picture could not be made: {last}") from None
-    if reason := answer.get("error"):
-        raise ClientDataError(reason)
+    return None

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from experiments.charts.chart import plotly_figure
 from experiments.client_data.charts import (
     client_distribution_description,
     client_distribution_facts,
@@ -19,11 +20,14 @@ from experiments.client_data.charts import (
     client_distribution_notes,
     client_name,
 )
-from experiments.client_data.selectors import client_distribution, run_federation
-from experiments.core.errors import ConflictError
+from experiments.client_data.selectors import run_federation
+from experiments.client_data.services import distribution_or_request
+from experiments.core.errors import ConflictError, PendingError
 from experiments.datasets.selectors import missing_data_text
-from experiments.labels.axes import COMPONENT_KINDS, axis_title, axis_values
+from experiments.labels.axes import Wording, axis_values
+from experiments.labels.names import axis_title, component_name
 from experiments.models import Run, Study
+from experiments.web.requests import for_launchers
 from workers.catalog import load_catalog
 from workers.client_data.assignment import distinct_federations, federation_fields
 from workers.client_data.distribution import ClientDistribution
@@ -36,6 +40,7 @@ NOTHING_VALID = "The picture appears when the study has no problems in its data 
 
 
 @require_POST
+@for_launchers
 def draft_client_data(request: HttpRequest) -> JsonResponse:
     """For blocks as they are being written; `of` chooses among the different federations they describe."""
     try:
@@ -63,11 +68,13 @@ def client_data_response(specs: Sequence[RunSpec], selected_title: Any) -> JsonR
     if not specs:
         return JsonResponse({"problem": NOTHING_VALID, "options": []})
     axes = varying_axes(specs)
-    specs_by_title = dict(zip(name_federations(specs, axes), specs, strict=True))
+    specs_by_title = dict(zip(name_federations(specs), specs, strict=True))
     title = selected_title if selected_title in specs_by_title else next(iter(specs_by_title))
     options = {"options": list(specs_by_title), "chosen": title, "axes": axes}
     try:
         return JsonResponse({**options, **client_data_values(specs_by_title[title])})
+    except PendingError as error:
+        return JsonResponse({**options, "pending": error.detail})
     except TributaryError as error:
         return JsonResponse({**options, "problem": str(error)})
 
@@ -75,15 +82,15 @@ def client_data_response(specs: Sequence[RunSpec], selected_title: Any) -> JsonR
 def federation_names(blocks: Any) -> list[str]:
     """The names of the different federations, as `of` takes them."""
     specs = distinct_federations(blocks)
-    return name_federations(specs, varying_axes(specs))
+    return name_federations(specs)
 
 
 def client_data_values(spec: RunSpec) -> dict[str, Any]:
     if load_catalog().datasets[spec.dataset.name].available(spec.dataset):
         raise ConflictError(missing_data_text(spec.dataset.name))
-    distribution = client_distribution(spec)
+    distribution = distribution_or_request(spec)
     return {
-        "figure": client_distribution_figure(distribution),
+        "figure": plotly_figure(client_distribution_figure(distribution)),
         "description": client_distribution_description(distribution),
         "notes": client_distribution_notes(distribution),
         "facts": [asdict(fact) for fact in client_distribution_facts(distribution)],
@@ -104,34 +111,26 @@ def sample_pictures(spec: RunSpec, distribution: ClientDistribution) -> dict[str
     }
 
 
-def varying_axes(specs: Sequence[RunSpec]) -> dict[str, list[str]]:
+def varying_axes(specs: Sequence[RunSpec], wording: Wording = "column") -> dict[str, list[str]]:
     """What varies between the federations, with its value in words for each; empty where that is not enough."""
     cells = {str(place): federation_fields(spec) for place, spec in enumerate(specs)}
-    axes = axis_values(cells)
+    axes = axis_values(cells, wording=wording)
     axes.pop("seed", None)
     rows = list(zip(*(words.values() for words in axes.values()), strict=True))
     if len(set(rows)) < len(specs):
         return {}
-    words_by_title = {axis_title(axis): words for axis, words in axes.items()}
-    return {
-        title: [word.removeprefix(f"{title} ") for word in words.values()] for title, words in words_by_title.items()
-    }
+    return {axis_title(axis): list(words.values()) for axis, words in axes.items()}
 
 
-def name_federations(specs: Sequence[RunSpec], axes: dict[str, list[str]]) -> list[str]:
+def name_federations(specs: Sequence[RunSpec]) -> list[str]:
     """What tells the federations apart, or the partition's name where there is only one."""
-    if not axes:
-        return [numbered_name(place, specs) for place in range(len(specs))]
-    component_titles = {axis_title(component) for component in COMPONENT_KINDS}
-    words = [
-        values if title in component_titles else [f"{title} {value}" for value in values]
-        for title, values in axes.items()
-    ]
-    return [" · ".join(each) for each in zip(*words, strict=True)]
+    if axes := varying_axes(specs, "name"):
+        return [" · ".join(each) for each in zip(*axes.values(), strict=True)]
+    return [numbered_name(place, specs) for place in range(len(specs))]
 
 
 def numbered_name(place: int, specs: Sequence[RunSpec]) -> str:
-    name = specs[place].partition.name
+    name = component_name("partition", specs[place].partition.name)
     return name if len(specs) == 1 else f"{place + 1}: {name}"
 
 

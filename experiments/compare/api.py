@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Query, Router, Status
@@ -13,6 +13,7 @@ from experiments.access.services.share_links import link_create, link_revoke
 from experiments.api.paging import Paging, find_sorting, integer_key, read_page
 from experiments.api.schemas import Id, Page, error_responses
 from experiments.compare.chart_builders import CHART_BUILDERS
+from experiments.compare.paper_tables import TABLE_BUILDERS
 from experiments.compare.schemas import (
     CompareFilter,
     ComparisonAnswer,
@@ -27,6 +28,8 @@ from experiments.compare.selectors.saved_views import links_for, views_for
 from experiments.compare.services import view_delete, view_save
 from experiments.core.json_values import json_safe
 from experiments.models import SavedView, ShareLink
+from experiments.papers.responses import table_response
+from experiments.papers.selectors import paper_source
 from experiments.web.requests import current_user
 
 router = Router(tags=["compare"])
@@ -50,6 +53,23 @@ def compare(request: HttpRequest, chart: str, filters: Query[CompareFilter]) -> 
         "columns": list(result.table.columns),
         "rows": json_safe(result.table.rows),
     }
+
+
+@router.get(
+    "/compare/tables/{table}.{kind}",
+    response={200: str, **error_responses(404)},
+    summary="A table for papers",
+    openapi_extra={"responses": {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}},
+)
+def table(request: HttpRequest, table: str, kind: str, filters: Query[CompareFilter]) -> HttpResponse:
+    """`table` is values, better or clients; `kind` is tex (booktabs), md or csv. Parameters as of Compare's address."""
+    if table not in TABLE_BUILDERS:
+        raise Http404
+    selection, choices = requested_selection(request.GET)
+    built = TABLE_BUILDERS[table](selection, choices)
+    link = request.build_absolute_uri(f"{reverse('compare')}?{request.GET.urlencode()}")
+    source = paper_source(runs=selection.runs, link=link)
+    return table_response(built.table, kind, f"table-{table}", built.title, built.notes, source)
 
 
 @router.get("/views", response={200: Page[ViewAnswer], **error_responses()}, summary="Saved views, the newest first")

@@ -15,7 +15,8 @@ from experiments.charts.confusion import (
     sum_confusions,
 )
 from experiments.charts.smoothing import line_option_notes
-from experiments.charts.styles import CellStyle, cell_styles
+from experiments.charts.styles import CellStyle, add_panels, cell_styles
+from experiments.compare.baseline import LAST_ROUND, beside_baseline
 from experiments.compare.charts.against import (
     against_description,
     against_figure,
@@ -32,7 +33,15 @@ from experiments.compare.charts.cost import (
     pareto_notes,
     pareto_table,
 )
+from experiments.compare.charts.critical_difference import (
+    critical_difference_description,
+    critical_difference_figure,
+    critical_difference_info,
+    critical_difference_notes,
+    critical_difference_table,
+)
 from experiments.compare.charts.curves import (
+    SHARED_TIME_NOTE,
     X_AXES,
     CompareCurvesInfo,
     compare_curves_description,
@@ -40,6 +49,8 @@ from experiments.compare.charts.curves import (
     compare_curves_info,
     compare_curves_legend,
     compare_curves_notes,
+    page_note,
+    panel_page,
 )
 from experiments.compare.charts.fairness import (
     ClientSpread,
@@ -65,6 +76,7 @@ from experiments.compare.charts.significance import (
     forest_description,
     forest_figure,
     forest_notes,
+    friedman_words,
     significance_info,
     significance_table,
 )
@@ -74,8 +86,9 @@ from experiments.compare.samples import Samples, one_column, run_values, samples
 from experiments.compare.selection import Selection
 from experiments.compare.selectors.cells import SelectedCell
 from experiments.compare.selectors.clients import client_accuracies, confusion_matrices
-from experiments.labels.axes import axis_title
+from experiments.labels.axes import axis_plural
 from experiments.labels.metrics import metric_label
+from experiments.labels.names import axis_title
 from experiments.labels.specs import class_names
 from experiments.models import Run
 from experiments.presets.marks import PublishedByCell, mark_of_value, marks_on_curve, published_by_cell
@@ -85,16 +98,13 @@ from experiments.results.selectors.clients import client_history, clients_of
 from experiments.statistics.curves import curve_statistics
 from experiments.statistics.over_seeds import Sample, SeedStatistics, ended_seeds, exact_sum
 
-MOST_LINES = 40
-"""As many lines as can still be told apart with panels, hues and dashes."""
-
 
 def curves_chart(selection: Selection, choices: Choices) -> Chart:
-    label, drawn_cells = metric_label(choices.metric), selection.cells[:MOST_LINES]
-    all_styles = selection.cell_styles(choices)
-    styles = {cell.key: all_styles[cell.key] for cell in drawn_cells}
+    label, all_styles = metric_label(choices.metric), selection.cell_styles(choices)
+    page = panel_page(all_styles, choices.page)
+    styles = {cell: all_styles[cell] for cell in page.cells}
     points = curve_statistics(
-        cells={cell.key: [run.pk for run in cell.runs] for cell in drawn_cells},
+        cells={cell.key: [run.pk for run in cell.runs] for cell in selection.cells if cell.key in styles},
         metric=choices.metric,
         spent=choices.x.spent,
         with_values=choices.band == "boot",
@@ -113,7 +123,8 @@ def curves_chart(selection: Selection, choices: Choices) -> Chart:
         curve_published_marks(info, styles, published_on_curves(selection, choices)) if info.curves else []
     )
     notes = [
-        compare_curves_notes(info, drawn_cells=len(drawn_cells), cells=len(selection.cells)),
+        page_note(page, panels_text(selection, choices)),
+        compare_curves_notes(info),
         line_option_notes(figure, choices.line_options),
         PUBLISHED_NOTE if published_marks else "",
     ]
@@ -125,7 +136,15 @@ def curves_chart(selection: Selection, choices: Choices) -> Chart:
         " · ".join(note for note in notes if note),
         compare_curves_legend(info, target_notes(selection, choices, styles)),
         empty="The first curve appears with the first evaluated round.",
+        page=(page.number, page.pages),
     )
+
+
+def panels_text(selection: Selection, choices: Choices) -> str:
+    """What the panels are of: "strategies", or "panels" where two axes make them."""
+    style_axes = add_panels(selection.axes, choices.style_axes, len(selection.cells))
+    axes = [axis for axis in (style_axes.row, style_axes.column) if axis in selection.axes]
+    return axis_plural(axes[0]) if len(axes) == 1 else "panels"
 
 
 def target_notes(selection: Selection, choices: Choices, styles: dict[str, CellStyle]) -> dict[str, str]:
@@ -151,11 +170,11 @@ def target_note(sample: Sample) -> str:
 
 def curve_table(selection: Selection, info: CompareCurvesInfo, points: Sequence[SeedStatistics]) -> DataTable:
     x_column = (info.x.name,) if info.x.spent else ()
-    columns = ("cell", *selection.axes, "round", *x_column, "mean", "std", "low", "high", "n", "lost", "missed")
+    columns = ("cell", *selection.slugs, "round", *x_column, "mean", "std", "low", "high", "n", "lost", "missed")
     rows = tuple(
         (
             point.cell,
-            *(words[point.cell] for words in selection.axes.values()),
+            *(words[point.cell] for words in selection.slugs.values()),
             point.round,
             *((point.x,) if x_column else ()),
             *(point.mean, point.std, point.low, point.high, point.n, point.lost, point.missed),
@@ -166,13 +185,9 @@ def curve_table(selection: Selection, info: CompareCurvesInfo, points: Sequence[
 
 
 def against_field(selection: Selection, choices: Choices) -> str:
-    """The field chosen; otherwise a number, and of those not what is compared."""
     if choices.against in selection.fields:
         return choices.against
-    compared = compared_axis(selection.axes, choices.compared)
-    return next(
-        (field for field in selection.fields if not field.startswith(compared)), next(iter(selection.fields), "")
-    )
+    return selection.default_field(compared_axis(selection.axes, choices.compared))
 
 
 def against_chart(selection: Selection, choices: Choices) -> Chart:
@@ -245,11 +260,8 @@ def pivot_chart(selection: Selection, choices: Choices) -> Chart:
         table.label.text,
         EMPTY_FIGURE,
         table.label.axis,
-        lambda: pivot_data(cells, selection.axes, samples, compared=table.compared, higher=higher),
+        lambda: pivot_data(cells, selection.slugs, samples, compared=table.compared, higher=higher),
     )
-
-
-MOST_SPREADS = 12
 
 
 def selection_significance(selection: Selection, choices: Choices) -> SignificanceInfo:
@@ -259,14 +271,14 @@ def selection_significance(selection: Selection, choices: Choices) -> Significan
     return significance_info([cell.key for cell in selection.cells], selection.axes, samples, label, compared)
 
 
-def chosen_pair(info: SignificanceInfo, choices: Choices) -> PairInfo | None:
-    first, second = choices.pair
+def chosen_pair(info: SignificanceInfo, selection: Selection, choices: Choices) -> PairInfo | None:
+    first, second = (selection.word_of(info.compared, slug) for slug in choices.pair)
     return info.pair(first, second) or next((pair for pair in info.pairs if pair.settings), None)
 
 
 def forest_chart(selection: Selection, choices: Choices) -> Chart:
     info = selection_significance(selection, choices)
-    pair = chosen_pair(info, choices)
+    pair = chosen_pair(info, selection, choices)
     if pair is None:
         return empty_chart(
             "Difference", "There is nothing to compare: choose cells that differ in an axis and share a setting."
@@ -281,6 +293,20 @@ def forest_chart(selection: Selection, choices: Choices) -> Chart:
     )
 
 
+def ranks_chart(selection: Selection, choices: Choices) -> Chart:
+    significance = selection_significance(selection, choices)
+    info = critical_difference_info(significance)
+    if info is None:
+        return empty_chart("Mean ranks", friedman_words(significance))
+    return Chart(
+        f"Mean ranks over settings: {significance.label.text}",
+        critical_difference_figure(info),
+        critical_difference_description(info),
+        lambda: critical_difference_table(info),
+        critical_difference_notes(info),
+    )
+
+
 def cost_chart(selection: Selection, choices: Choices, axis: str) -> Chart:
     label, x = value_label(metric_label(choices.metric), choices.value), X_AXES[axis]
     values = one_column(samples_of(selection, choices), choices.value)
@@ -291,7 +317,7 @@ def cost_chart(selection: Selection, choices: Choices, axis: str) -> Chart:
         pareto_figure(info),
         pareto_description(info),
         lambda: pareto_table(info),
-        pareto_notes(info),
+        " · ".join(filter(None, [pareto_notes(info), SHARED_TIME_NOTE if axis == "seconds" else ""])),
         pareto_legend(info),
         empty=no_values_text(choices),
     )
@@ -305,6 +331,10 @@ def cost_seconds_chart(selection: Selection, choices: Choices) -> Chart:
     return cost_chart(selection, choices, "seconds")
 
 
+def cost_cpu_chart(selection: Selection, choices: Choices) -> Chart:
+    return cost_chart(selection, choices, "cpu")
+
+
 def client_spreads(
     selection: Selection, choices: Choices, accuracies_by_run: Mapping[int, Sequence[float]]
 ) -> tuple[ClientSpread, ...]:
@@ -313,9 +343,8 @@ def client_spreads(
         for cell in selection.cells
         if any(run.pk in accuracies_by_run for run in cell.runs)
     }
-    drawn_cells = dict(list(accuracies_by_cell.items())[:MOST_SPREADS])
     styles = selection.styles_without_panels(choices)
-    return fairness_info({cell: styles[cell] for cell in drawn_cells}, drawn_cells)
+    return fairness_info({cell: styles[cell] for cell in accuracies_by_cell}, accuracies_by_cell)
 
 
 def values_by_seed(cell: SelectedCell, values_by_run: Mapping[int, Any]) -> dict[int, list[Any]]:
@@ -374,21 +403,11 @@ def client_rounds_chart(selection: Selection, choices: Choices) -> Chart:
         f"Clients of run {pk} over rounds",
         client_charts.clients_figure(info),
         client_charts.clients_description(info),
-        lambda: client_table(info),
+        lambda: client_charts.clients_table(info),
         client_charts.clients_notes(info),
         client_charts.clients_legend(info),
         empty="This run has no accuracies of single clients.",
     )
-
-
-def client_table(info: client_charts.ClientsInfo) -> DataTable:
-    rows = tuple(
-        (client, number, value / info.metric.scale)
-        for client, row in zip(info.clients, info.values, strict=True)
-        for number, value in zip(info.rounds, row, strict=True)
-        if value is not None
-    )
-    return DataTable(("client", "round", "accuracy"), rows)
 
 
 def confusion_chart(selection: Selection, choices: Choices) -> Chart:
@@ -417,21 +436,23 @@ def confusion_chart(selection: Selection, choices: Choices) -> Chart:
 
 
 CHART_BUILDERS: dict[str, Callable[[Selection, Choices], Chart]] = {
-    "curves": curves_chart,
-    "against": against_chart,
+    "curves": beside_baseline(curves_chart, lambda _: LAST_ROUND),
+    "against": beside_baseline(against_chart, lambda choices: choices.value),
     "map": heat_chart,
     "table": pivot_chart,
     "difference": forest_chart,
+    "ranks": ranks_chart,
     "cost-bytes": cost_bytes_chart,
     "cost-seconds": cost_seconds_chart,
+    "cost-cpu": cost_cpu_chart,
     "clients": fairness_chart,
     "client-rounds": client_rounds_chart,
     "confusion": confusion_chart,
 }
 CHARTS_BY_TAB: dict[Tab, tuple[str, ...]] = {
     "overview": ("curves", "against", "map", "table"),
-    "better": ("difference",),
-    "cost": ("cost-bytes", "cost-seconds"),
+    "better": ("ranks", "difference"),
+    "cost": ("cost-bytes", "cost-seconds", "cost-cpu"),
     "clients": ("clients", "client-rounds", "confusion"),
     "specs": (),
 }

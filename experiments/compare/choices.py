@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
 
@@ -26,7 +26,7 @@ TABS: dict[Tab, str] = {
     "specs": "Specs",
 }
 ALL_BANDS: dict[Band, str] = {**BANDS, "boot": "95 % bootstrap"}
-MOST_VALUES = 50
+MOST_VALUES, MOST_NUMBERS = 50, 1_000
 LONGEST_VALUE = 200
 
 
@@ -44,6 +44,12 @@ class SelectionQuery:
         return not (self.studies or self.tags or self.runs)
 
 
+Labels = Mapping[tuple[str, str], str]
+"""By axis and value, as addresses spell both: what the person calls it in this view."""
+LABEL = "label."
+MOST_LABELS, LONGEST_LABEL = 100, 80
+
+
 @dataclass(frozen=True)
 class Choices:
     selection_query: SelectionQuery
@@ -59,10 +65,13 @@ class Choices:
     second: str
     compared: str
     pair: tuple[str, str]
+    baseline: int
     shape: SpreadShape
     diff: tuple[int, int]
     run: int
     narrow: bool
+    page: int
+    labels: Labels
 
 
 def choices_of(query: QueryDict) -> Choices:
@@ -80,10 +89,13 @@ def choices_of(query: QueryDict) -> Choices:
         second=query_text(query, "second"),
         compared=query_text(query, "compared"),
         pair=(query_text(query, "first"), query_text(query, "versus")),
+        baseline=query_number(query, "baseline"),
         shape=query_option(query, "shape", get_args(SpreadShape), "ecdf"),
         diff=(query_number(query, "left"), query_number(query, "right")),
         run=query_number(query, "client_run"),
         narrow=query.get("narrow") == "1",
+        page=query_number(query, "page") or 1,
+        labels=chosen_labels(query),
     )
 
 
@@ -95,6 +107,15 @@ def selection_query(query: QueryDict) -> SelectionQuery:
         query_numbers(query, "run"),
         tuple((axis, word) for axis, colon, word in only if colon),
     )
+
+
+def chosen_labels(query: QueryDict) -> dict[tuple[str, str], str]:
+    """From `label.strategy:fedavg=Baseline`."""
+    labels = {}
+    for name in [name for name in query if name.startswith(LABEL)][:MOST_LABELS]:
+        axis, _, value = name.removeprefix(LABEL).partition(":")
+        labels[axis, value] = " ".join(query_text(query, name).split())[:LONGEST_LABEL]
+    return {key: label for key, label in labels.items() if label}
 
 
 def value_choice(query: QueryDict) -> ValueChoice:
@@ -139,7 +160,7 @@ def query_number(query: QueryDict, name: str) -> int:
 def query_numbers(query: QueryDict, name: str) -> tuple[int, ...]:
     """Repeated, or several in one field."""
     words = [word for value in query.getlist(name) for word in value.replace(",", " ").split()]
-    return tuple(dict.fromkeys(int(word) for word in words if is_whole_number(word) and int(word)))[:MOST_VALUES]
+    return tuple(dict.fromkeys(int(word) for word in words if is_whole_number(word) and int(word)))[:MOST_NUMBERS]
 
 
 def query_decimal(query: QueryDict, name: str) -> float | None:

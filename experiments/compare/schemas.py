@@ -37,6 +37,9 @@ class CompareFilter(Schema):
     only: list[str] = Field(
         [], max_length=50, description="Keep these values of an axis: `axis:value`.", examples=[["strategy:fedavg"]]
     )
+    baseline: int = Field(
+        0, ge=0, lt=2**31, description="A starred cell, by its number in /baselines: drawn as a line.", examples=[3]
+    )
     metric: str = Field("accuracy", max_length=100, description="Which metric.", examples=["accuracy"])
     value: str = Field(
         "final",

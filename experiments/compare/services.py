@@ -13,7 +13,9 @@ NAME_LENGTH, QUERY_LENGTH, MOST_VIEWS = 200, 8_000, 500
 
 
 def view_save(*, owner: User, name: str, query: str, shared: bool = True) -> SavedView:
-    """Saved again under the same name, it replaces what was there."""
+    """Saved again under the same name, it replaces what was there. A viewer's are for themselves."""
+    if shared and not owner.may_launch:
+        raise NotAllowedError("A viewer's views are for themselves. Ask an admin for the role member to share them.")
     label, choices = plain_text(name.strip()), clean_query(query)
     if problems := [*name_problems(label), *query_problems(choices)]:
         raise SpecError(problems, "The view cannot be saved.")

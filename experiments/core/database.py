@@ -16,6 +16,10 @@ class Lock(IntEnum):
     """Which study holds which run: launch, cancel, retry and delete take turns, so that none sees half of another."""
     SCHEDULER = 7_002
     """One scheduler works, others wait to take over."""
+    LOG_IN = 7_003
+    """Tries at the log-in are counted one after another, before a password is looked at."""
+    JOBS = 7_004
+    """Claims of housekeeping jobs take turns, so that no more of a kind begin than may run at once."""
 
 
 def lock_in_transaction(lock: Lock) -> None:

@@ -13,8 +13,20 @@ class ConflictError(TributaryError):
     """The thing is not in a state in which this can be done."""
 
 
+class PendingError(TributaryError):
+    """It is being computed in the background: ask again in some seconds."""
+
+
 class GoneError(TributaryError):
     """Somebody deleted the thing meanwhile."""
+
+
+class BusyError(TributaryError):
+    """Too much at once; `seconds` says when the next request is welcome."""
+
+    def __init__(self, detail: str, seconds: int) -> None:
+        super().__init__(detail)
+        self.seconds = seconds
 
 
 class StaleLeaseError(TributaryError):

@@ -9,8 +9,8 @@ from typing import Any
 from django.db.models import Q
 
 from experiments.client_data.selectors import dataset_overview
-from experiments.datasets.models import ACTIVE_STATES
-from experiments.models import DatasetJob
+from experiments.housekeeping.models import ACTIVE_STATES, DATASET_KINDS
+from experiments.models import Job, JobState
 from workers.catalog import load_catalog
 from workers.catalog.component import Dataset, DatasetFacts
 from workers.client_data.overviews import DatasetOverview, overview_key
@@ -61,7 +61,7 @@ class Edition:
 class DatasetRow:
     dataset: Dataset
     editions: tuple[Edition, ...]
-    jobs: tuple[DatasetJob, ...]
+    jobs: tuple[Job, ...]
     """Those at work, or else the last one if it failed or has just ended."""
 
     @property
@@ -81,6 +81,10 @@ class DatasetRow:
     def busy(self) -> bool:
         return any(job.active for job in self.jobs)
 
+    @property
+    def failed(self) -> Job | None:
+        return next((job for job in self.jobs if job.state == JobState.FAILED), None)
+
 
 def dataset_rows(*, jobs: bool = True) -> list[DatasetRow]:
     """What is here first, and what was brought before what is made. Without jobs, no database is asked."""
@@ -89,7 +93,7 @@ def dataset_rows(*, jobs: bool = True) -> list[DatasetRow]:
     return sorted(rows, key=lambda row: (not row.ready, not row.imported, row.dataset.label.lower()))
 
 
-def dataset_row(dataset: Dataset, jobs: Iterable[DatasetJob]) -> DatasetRow:
+def dataset_row(dataset: Dataset, jobs: Iterable[Job]) -> DatasetRow:
     return DatasetRow(dataset, tuple(dataset_edition(dataset, params) for params in dataset.editions()), tuple(jobs))
 
 
@@ -105,13 +109,13 @@ def dataset_edition(dataset: Dataset, params: Any) -> Edition:
     )
 
 
-def latest_jobs() -> dict[str, list[DatasetJob]]:
+def latest_jobs() -> dict[str, list[Job]]:
     """By data set: those at work, or else the last one."""
-    last = DatasetJob.objects.order_by("dataset", "-id").distinct("dataset").values("pk")
-    candidates = DatasetJob.objects.filter(Q(state__in=ACTIVE_STATES) | Q(pk__in=last)).select_related("person")
-    by_dataset: dict[str, list[DatasetJob]] = {}
-    for job in candidates.order_by("id"):
-        by_dataset.setdefault(job.dataset, []).append(job)
+    last = Job.objects.filter(kind__in=DATASET_KINDS).order_by("subject", "-id").distinct("subject").values("pk")
+    candidates = Job.objects.filter(Q(state__in=ACTIVE_STATES) | Q(pk__in=last), kind__in=DATASET_KINDS)
+    by_dataset: dict[str, list[Job]] = {}
+    for job in candidates.select_related("person").order_by("id"):
+        by_dataset.setdefault(job.subject, []).append(job)
     return {name: [job for job in jobs if job.active] or jobs[-1:] for name, jobs in by_dataset.items()}
 
 

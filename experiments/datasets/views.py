@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -11,11 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from experiments.client_data.selectors import dataset_overview
+from experiments.client_data.services import overview_or_request
+from experiments.core.errors import NotAllowedError, PendingError
 from experiments.datasets.selectors import Edition, dataset_edition, dataset_overviews, dataset_rows
-from experiments.datasets.services.jobs import job_request
-from experiments.datasets.services.uploads import npz_folder, npz_upload
-from experiments.models import DatasetJob, JobKind
+from experiments.datasets.services.jobs import home_import_folder, job_request, npz_folder
+from experiments.datasets.services.uploads import npz_upload
+from experiments.housekeeping.models import DATASET_KINDS
+from experiments.models import Job, JobKind
 from experiments.web.requests import current_user, page_or_part
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
@@ -28,6 +31,11 @@ CONFIRMATIONS = {
 
 
 def datasets(request: HttpRequest) -> HttpResponse:
+    return render_datasets(request, opened=request.GET.get("open", ""))
+
+
+def render_datasets(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
+    """`opened` is the one whose details are in view, `problem` what is wrong with the request that was made of it."""
     rows = dataset_rows()
     context = {
         "rows": rows,
@@ -37,19 +45,25 @@ def datasets(request: HttpRequest) -> HttpResponse:
         "looks": dataset_overviews(rows),
         "upload_limit": settings.MAX_UPLOAD // 1_000_000,
         "npz_folder": npz_folder(),
+        "import_folder": home_import_folder(),
+        **more,
     }
-    return page_or_part(request, "pages/datasets.html", "parts/dataset_list.html", context)
+    response = page_or_part(request, "pages/datasets.html", "parts/dataset_list.html", context)
+    response.status_code = status
+    return response
 
 
 @require_POST
 def dataset_action(request: HttpRequest, name: str, action: str) -> HttpResponse:
-    if action not in JobKind.values:
+    if action not in DATASET_KINDS:
         raise Http404
     kind = JobKind(action)
-    path = request.POST.get("path", "")
-    return submit_job(
-        request, name, kind, lambda: job_request(actor=current_user(request), dataset=name, kind=kind, path=path)
-    )
+    path, replace = request.POST.get("path", ""), request.POST.get("replace") == "1"
+
+    def submit() -> Job:
+        return job_request(actor=current_user(request), dataset=name, kind=kind, path=path, replace=replace)
+
+    return submit_job(request, name, kind, submit)
 
 
 @require_POST
@@ -57,7 +71,7 @@ def dataset_upload(request: HttpRequest) -> HttpResponse:
     """The file is only stored here; its job's process reads it."""
     upload_file = request.FILES.get("file")
 
-    def upload() -> DatasetJob:
+    def upload() -> Job:
         if upload_file is None:
             raise TributaryError("Choose a file that ends in .npz.")
         return npz_upload(
@@ -66,29 +80,38 @@ def dataset_upload(request: HttpRequest) -> HttpResponse:
             size=upload_file.size or 0,
             content=upload_file.chunks(),
             limit=settings.MAX_UPLOAD,
+            replace=request.POST.get("replace") == "1",
         )
 
     return submit_job(request, "npz", JobKind.IMPORT, upload)
 
 
-def submit_job(request: HttpRequest, name: str, kind: JobKind, submit: Callable[[], DatasetJob]) -> HttpResponse:
+def submit_job(request: HttpRequest, name: str, kind: JobKind, submit: Callable[[], Job]) -> HttpResponse:
+    """What cannot be done is told in the data set's own details, with what was typed."""
     try:
         submit()
-    except TributaryError as error:
+    except NotAllowedError as error:
         messages.error(request, f"{name}: {error.detail}")
+    except TributaryError as error:
+        typed = request.POST.get("path", "")
+        return render_datasets(request, status=422, opened=name, problem=error.detail, typed=typed)
     else:
         messages.success(request, f"{name}: {CONFIRMATIONS[kind]}")
-    return redirect(f"{reverse('datasets')}#dataset-{name}")
+    return redirect(f"{reverse('datasets')}?open={name}#dataset-{name}")
 
 
 def dataset_overview_part(request: HttpRequest, name: str) -> HttpResponse:
     """Pictures and histogram of a set that takes a moment; asked for by the page after it is drawn."""
     edition = find_edition(name, request)
+    pending, overview = False, None
     try:
-        overview = dataset_overview(edition.dataset, edition.params, wait=True)
+        overview = overview_or_request(edition.dataset, edition.params)
+    except PendingError:
+        pending = True
     except TributaryError:
-        overview = None
-    return render(request, "parts/dataset_look.html", {"edition": edition, "look": overview, "waited": True})
+        pass
+    context = {"edition": edition, "look": overview, "waited": True, "pending": pending}
+    return render(request, "parts/dataset_look.html", context)
 
 
 def find_edition(name: str, request: HttpRequest) -> Edition:

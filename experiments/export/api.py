@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+from django.db import connection
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from ninja import Query, Router
 from pydantic import Field
 
+from experiments.access.selectors.credentials import Credential, valid_credentials
+from experiments.api.auth import request_credential
 from experiments.api.schemas import error_responses
 from experiments.core.json_values import plain_text
+from experiments.export.slots import export_slots, give_memory_back
 from experiments.models import Study
 from experiments.results.api import RunChoice, spec_fields_parameter
 from experiments.results.selectors.run_filters import parse_run_filters
+from experiments.web.requests import current_user
 
 router = Router(tags=["export"])
 MOST_NAMES = 1000
@@ -87,6 +92,12 @@ def export_partitions(request: HttpRequest, query: Query[ExportQuery]) -> Stream
     return stream_export(request, "partitions", query)
 
 
+@router.get("/export/notes", summary="What people wrote", **route_options("notes"))
+def export_notes(request: HttpRequest, query: Query[ExportQuery]) -> StreamingHttpResponse:
+    """A row for each note on these runs and on the studies that hold them: author, when, the Markdown as written."""
+    return stream_export(request, "notes", query)
+
+
 def stream_export(
     request: HttpRequest, table: str, query: ExportQuery, metrics: list[str] | None = None
 ) -> StreamingHttpResponse:
@@ -98,11 +109,21 @@ def stream_export(
     require_studies(query.study)
     names = [plain_text(name) for name in metrics or ()]
     output_format = FORMATS[query.format]
-    parts = make_first_part(export_parts(ExportRequest(table, query.format, filters, names)))
+    person, credential = current_user(request).pk, request_credential(request)
+    export_slots().take(person)
+    try:
+        parts = make_first_part(export_parts(ExportRequest(table, query.format, filters, names)))
+    except BaseException:
+        export_slots().give_back(person)
+        raise
+
+    def end() -> None:
+        export_slots().give_back(person)
+        give_memory_back()
+
     gzip = not output_format.compressed and accepts_gzip(request)
-    response = StreamingHttpResponse(
-        PartStream(gzip_parts(parts) if gzip else parts), content_type=output_format.media_type
-    )
+    stream = PartStream(gzip_parts(parts) if gzip else parts, lambda: is_still_allowed(credential), end)
+    response = StreamingHttpResponse(stream, content_type=output_format.media_type)
     response["Content-Disposition"] = f'attachment; filename="{export_file_name(table, query)}"'
     response["Cache-Control"] = "private, no-store"
     if not output_format.compressed:
@@ -110,6 +131,13 @@ def stream_export(
     if gzip:
         response["Content-Encoding"] = "gzip"
     return response
+
+
+def is_still_allowed(credential: Credential) -> bool:
+    try:
+        return credential in valid_credentials([credential])
+    finally:
+        connection.close()
 
 
 def require_studies(studies: list[int]) -> None:

@@ -9,6 +9,7 @@ from experiments.export.columns import RunColumns, read_run_columns
 from experiments.export.reading import snapshot
 from experiments.export.tables.clients import client_table
 from experiments.export.tables.metrics import metric_table
+from experiments.export.tables.notes import note_table
 from experiments.export.tables.partitions import partition_table
 from experiments.export.tables.specs import spec_table
 from experiments.export.tables.summaries import summary_table
@@ -37,6 +38,10 @@ TABLES: dict[str, Callable[[RunColumns, Sequence[str]], Table]] = {
 }
 
 
+NOTES = "notes"
+"""Of studies too, so that it is no table of runs."""
+
+
 def export_parts(request: ExportRequest) -> Generator[bytes]:
     """The export's bytes; whatever runs commit while they are taken, they tell of one moment."""
     with snapshot():
@@ -46,5 +51,7 @@ def export_parts(request: ExportRequest) -> Generator[bytes]:
 def build_table(request: ExportRequest) -> Table:
     studies = [int(study) for study in request.filters.get("study", ())]
     runs = filter_runs(Run.objects.all(), request.filters)
+    if request.table == NOTES:
+        return note_table(runs, studies)
     columns = read_run_columns(runs, studies, every_field=request.table == "specs")
     return TABLES[request.table](columns, request.metrics)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -131,6 +132,8 @@ FORMATS = {
 
 GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
 GZIP_LEVEL = 1
+ACCESS_SECONDS = 15.0
+"""How often it is asked whether whoever reads may still do so."""
 
 
 class PartStream:
@@ -139,25 +142,40 @@ class PartStream:
     An object instead of a generator: Django calls its `close` in that thread, too, whenever the reader leaves.
     """
 
-    def __init__(self, parts: Generator[bytes]) -> None:
-        self.parts = parts
+    def __init__(self, parts: Generator[bytes], is_allowed: Callable[[], bool], on_end: Callable[[], None]) -> None:
+        self.parts, self.is_allowed, self.on_end = parts, is_allowed, on_end
+        self.checked, self.ended = time.monotonic(), False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
+        if time.monotonic() - self.checked >= ACCESS_SECONDS:
+            # Beside the request's own thread, whose connection is busy.
+            if not await sync_to_async(self.is_allowed, thread_sensitive=False)():
+                raise ConnectionAbortedError("The right to read this export has ended.")
+            self.checked = time.monotonic()
         part = await sync_to_async(self.take)()
         if part is None:
             raise StopAsyncIteration
         return part
 
     def take(self) -> bytes | None:
-        return next(filter(None, self.parts), None)
+        part = next(filter(None, self.parts), None)
+        if part is None:
+            self.end()
+        return part
+
+    def end(self) -> None:
+        if not self.ended:
+            self.ended = True
+            self.on_end()
 
     def close(self) -> None:
         """And the connection of this thread: a stream outlives the request that began it."""
         self.parts.close()
         connection.close()
+        self.end()
 
 
 def make_first_part(parts: Generator[bytes]) -> Generator[bytes]:

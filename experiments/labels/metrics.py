@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 HUGE = 1e15
@@ -16,6 +17,9 @@ class MetricLabel:
     scale: float = 1.0
     digits: int = 3
     higher_is_better: bool = False
+    lowest: float = -math.inf
+    """In stored units, as the highest: what the value cannot go beyond, whatever an interval says."""
+    highest: float = math.inf
 
     @property
     def axis(self) -> str:
@@ -26,6 +30,10 @@ class MetricLabel:
         """Shares differ by percentage points."""
         return "points" if self.unit == "%" else self.unit
 
+    def clip(self, interval: tuple[float, float] | None) -> tuple[float, float] | None:
+        """Without what is impossible: no accuracy is above 100 %."""
+        return interval and (max(interval[0], self.lowest), min(interval[1], self.highest))
+
     def format(self, value: float | None) -> str:
         return "–" if value is None else self.format_scaled(value * self.scale)
 
@@ -35,34 +43,40 @@ class MetricLabel:
 
 
 def percent_label(name: str, text: str) -> MetricLabel:
-    return MetricLabel(name, text, "%", 100.0, 2, higher_is_better=True)
+    return MetricLabel(name, text, "%", 100.0, 2, higher_is_better=True, lowest=0.0, highest=1.0)
 
 
 def megabytes_label(name: str, text: str) -> MetricLabel:
-    return MetricLabel(name, text, "MB per round", 1e-6, 3)
+    return MetricLabel(name, text, "MB per round", 1e-6, 3, lowest=0.0)
 
 
 def seconds_label(name: str, text: str) -> MetricLabel:
-    return MetricLabel(name, text, "s per round", 1.0, 3)
+    return MetricLabel(name, text, "s per round", 1.0, 3, lowest=0.0)
 
 
 KNOWN_METRICS: dict[str, MetricLabel] = {
     label.name: label
     for label in (
         percent_label("accuracy", "Test accuracy"),
-        MetricLabel("loss", "Test loss", digits=4),
+        MetricLabel("loss", "Test loss", digits=4, lowest=0.0),
         percent_label("f1", "Macro F1"),
-        MetricLabel("validation_loss", "Validation loss", digits=4),
+        MetricLabel("attack.success", "Attack success", "%", 100.0, 2, lowest=0.0, highest=1.0),
+        MetricLabel("privacy.epsilon", "Epsilon", digits=2, lowest=0.0),
+        MetricLabel("privacy.clipped", "Clipped clients", "per round", digits=0),
+        MetricLabel("attack.clients", "Malicious clients", "per round", digits=0),
+        MetricLabel("validation_loss", "Validation loss", digits=4, lowest=0.0),
         MetricLabel("train_loss", "Training loss", digits=4),
+        MetricLabel("athena.groups", "Groups", digits=0),
         percent_label("client_accuracy_mean", "Mean accuracy of clients"),
         percent_label("client_accuracy_std", "Spread of clients' accuracy"),
         percent_label("client_accuracy_worst10", "Accuracy of the worst tenth of clients"),
         megabytes_label("bytes_up", "Upload"),
         megabytes_label("bytes_down", "Download"),
         megabytes_label("bytes_peer", "Client to client"),
-        MetricLabel("local_steps", "Local steps", "per round", digits=0),
-        MetricLabel("samples_seen", "Samples trained on", "per round", digits=0),
+        MetricLabel("local_steps", "Local steps", "per round", digits=0, lowest=0.0),
+        MetricLabel("samples_seen", "Samples trained on", "per round", digits=0, lowest=0.0),
         seconds_label("seconds", "Time"),
+        seconds_label("seconds_cpu", "CPU time"),
         seconds_label("seconds_train", "Training time"),
         seconds_label("seconds_aggregate", "Aggregation time"),
         seconds_label("seconds_evaluate", "Evaluation time"),

@@ -11,14 +11,16 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from experiments.labels.axes import COMPONENT_KINDS, value_text
+from experiments.labels.names import COMPONENT_KINDS, component_name, parameter_words, value_text
 from workers.catalog import load_catalog
+from workers.catalog.part import part_options
 from workers.errors import TributaryError
-from workers.spec import RunSpec, flatten, is_app, parse_run
+from workers.spec import RunSpec, flatten, is_app, is_logged, parse_run
 from workers.spec.yaml import SpecLoader
 
 Spec = Mapping[str, Any]
 VERSION_LETTERS = 12
+LOGGED_NOTE = "logged, not computed here"
 FAULT_TITLES = {"client_dropout": "Dropout", "stragglers": "Stragglers"}
 
 
@@ -43,6 +45,8 @@ def app_words(spec: Spec, sources: Spec) -> list[Fact]:
         Fact(f"Metric {name}", str(rule["source"]), "in percent" if rule["unit"] == "percent" else "")
         for name, rule in app.get("metrics", {}).items()
     ]
+    if is_logged(spec):
+        return [Fact("Script", str(app["name"]), LOGGED_NOTE), *config, Fact("Seed", str(spec["seed"]))]
     name = Fact("App", str(app["name"]), f"version {version}" if version else "")
     return [name, Fact("Clients", f"{app['clients']:,}"), *config, *metrics, Fact("Seed", str(spec["seed"]))]
 
@@ -55,7 +59,9 @@ def engine_words(spec: Spec) -> list[Fact]:
         component_fact(spec, "partition", "Partition"),
         *sharing_facts(spec),
         clients_fact(spec),
+        *selection_facts(spec),
         *fault_facts(spec),
+        *part_facts(spec),
         training_fact(spec),
         evaluation_fact(spec),
         rounds_fact(spec),
@@ -82,9 +88,7 @@ def unusual_parameters(spec: Spec, kind: str) -> str:
 
 
 def parameters_text(parameters: Spec) -> str:
-    return " · ".join(
-        f"{key.replace('_', ' ')} {value_text(value)}" for key, value in parameters.items() if key != "name"
-    )
+    return " · ".join(parameter_words(key, value) for key, value in parameters.items() if key != "name")
 
 
 def model_note(spec: Spec) -> str:
@@ -117,7 +121,7 @@ def sharing_facts(spec: Spec) -> Iterator[Fact]:
     if spec["feature_noise"]:
         yield Fact(
             "Feature noise",
-            f"sigma {value_text(spec['feature_noise'])}",
+            f"σ = {value_text(spec['feature_noise'])}",
             f"{spec.get('feature_noise_kind', 'variance')} grows from client to client",
         )
 
@@ -137,14 +141,55 @@ def fault_facts(spec: Spec) -> Iterator[Fact]:
             yield Fact(title, f"{spec[field]:.0%}", "of the cohort")
 
 
+def selection_facts(spec: Spec) -> Iterator[Fact]:
+    selection = spec.get("selection") or {"name": "uniform"}
+    if selection["name"] != "uniform":
+        yield Fact("Selection", str(selection["name"]), parameters_text(selection))
+
+
+def part_facts(spec: Spec) -> Iterator[Fact]:
+    """What is optional and there, such as an attack, by its label."""
+    for path, labels in part_labels().items():
+        if labels and (part := spec.get(path)):
+            yield Fact(path.capitalize(), labels.get(part["name"], part["name"]), parameters_text(part))
+
+
+@cache
+def part_labels() -> dict[str, dict[str, str]]:
+    """For each optional part of a spec the labels of what may be chosen."""
+    schema = RunSpec.model_json_schema()
+    optional = {path: field for path, field in schema["properties"].items() if "anyOf" in field}
+    return {
+        path: {option.name: option.label for option in part_options(field, schema)} for path, field in optional.items()
+    }
+
+
 def training_fact(spec: Spec) -> Fact:
     local, optimizer = spec["local"], spec["local"]["optimizer"]
-    epochs = "1 epoch" if local["epochs"] == 1 else f"{local['epochs']:,} epochs"
+    name = component_name("local.optimizer", optimizer["name"])
+    count, unit = (steps, "step") if (steps := local.get("steps")) else (local["epochs"], "epoch")
+    length = f"{count:,} {unit}{'' if count == 1 else 's'}"
     return Fact(
         "Local training",
-        f"{epochs}, batches of {local['batch_size']:,}",
-        " · ".join(filter(None, [str(optimizer["name"]), parameters_text(optimizer), class_weights_text(local)])),
+        f"{length}, batches of {local['batch_size']:,}",
+        " · ".join(filter(None, [name, parameters_text(optimizer), *training_details(local)])),
     )
+
+
+def training_details(local: Spec) -> Iterator[str]:
+    """What is not as always."""
+    schedule = local.get("schedule") or {"name": "constant"}
+    yield class_weights_text(local)
+    if schedule["name"] != "constant" or schedule.get("warmup"):
+        yield " ".join(filter(None, [f"{schedule['name']} schedule", parameters_text(schedule)]))
+    if local.get("clip_norm"):
+        yield f"gradients clipped to {value_text(local['clip_norm'])}"
+    if local.get("label_smoothing"):
+        yield f"labels smoothed by {value_text(local['label_smoothing'])}"
+    if local.get("keep_optimizer"):
+        yield "momentum kept"
+    if local.get("augment", "none") != "none":
+        yield f"augmented: {local['augment']}"
 
 
 def class_weights_text(local: Spec) -> str:

@@ -24,6 +24,8 @@ WHERE run.device_type <> 'cpu' AND (
     WHERE membership.run_id = run.id
 );
 """
+# Of rows that were changed twice the foreign keys are checked at the end, and until then no index can be made.
+CHECK_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
 
 
 class Migration(migrations.Migration):
@@ -57,7 +59,7 @@ class Migration(migrations.Migration):
                 max_length=16,
             ),
         ),
-        migrations.RunSQL([DEVICE_TYPES, REQUIREMENTS], migrations.RunSQL.noop),
+        migrations.RunSQL([DEVICE_TYPES, REQUIREMENTS, CHECK_NOW], migrations.RunSQL.noop),
         migrations.RemoveConstraint(model_name="run", name="run_live_hash_once"),
         migrations.AddConstraint(
             model_name="run",

@@ -1,6 +1,7 @@
 """GET /healthz: whether the lab works, for everyone and without a log-in.
 
-503 `down` when database or broker is away; 200 `degraded` when both answer and no worker does; null workers: unknown.
+503 `down` when database or broker is away; 200 `degraded` when both answer and runs wait all the same, for want of a
+worker or of room on the disk; null workers: unknown.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from experiments.queue.selectors.workers import living_workers
+from workers.home import has_disk_space
 
 PATIENCE_SECONDS = 2.0
 
@@ -24,11 +26,12 @@ PATIENCE_SECONDS = 2.0
 def health(request: HttpRequest) -> JsonResponse:
     workers = count_living_workers()
     database, broker = workers is not None, broker_answers()
-    up = database and broker
+    up, room = database and broker, has_disk_space()
     report = {
-        "status": "down" if not up else "ok" if workers else "degraded",
+        "status": "down" if not up else "ok" if workers and room else "degraded",
         "database": "ok" if database else "down",
         "broker": "ok" if broker else "down",
+        "disk": "ok" if room else "full",
         "workers": workers,
     }
     return JsonResponse(report, status=200 if up else 503, headers={"Cache-Control": "no-store"})

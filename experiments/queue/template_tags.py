@@ -10,7 +10,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from experiments.labels.axes import method_name
+from experiments.labels.names import cell_name
 
 register = template.Library()
 
@@ -26,8 +26,8 @@ def pace(speed: float) -> str:
 
 @register.filter
 def method_words(spec: Mapping[str, Any]) -> str:
-    """What a run tries: "fedprox · label-dirichlet", or its app."""
-    return " · ".join([method_name(spec), *([spec["partition"]["name"]] if "partition" in spec else [])])
+    """What a run tries, in full: three runs of one strategy and partition may differ in ratio and alpha."""
+    return cell_name(spec)
 
 
 @register.simple_tag

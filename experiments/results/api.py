@@ -158,20 +158,18 @@ def run(request: HttpRequest, run: Id) -> Any:
 
 @router.get("/{run}/metrics", response={200: MetricsAnswer, **error_responses(404)}, summary="Its numbers")
 def metrics(request: HttpRequest, run: Id, query: Query[MetricsQuery]) -> Any:
-    """Every metric of every committed round; `name` (repeatable) and `after` a round narrow it."""
+    """Every metric of every committed round, 200,000 numbers at a time; `name` (repeatable) and `after` narrow it."""
     one = get_object_or_404(Run, pk=run)
-    names = [plain_text(name) for name in query.name]
-    return {"run": one.pk, "state": one.state, "rounds": metric_rounds(one, names, query.after)}
+    rounds, following = metric_rounds(one, [plain_text(name) for name in query.name], query.after)
+    return {"run": one.pk, "state": one.state, "next": following, "rounds": rounds}
 
 
 @router.get("/{run}/clients", response={200: ClientsAnswer, **error_responses(404)}, summary="Its clients' numbers")
 def clients(request: HttpRequest, run: Id, query: Query[ClientsQuery]) -> Any:
-    """Who took part in each round, and what each client measured."""
+    """Who took part in each round, and what each client measured; of very many clients, fewer rounds at a time."""
     one = get_object_or_404(Run, pk=run)
-    rounds = client_rounds(one, query.after, query.limit + 1)
-    page = rounds[: query.limit]
-    following = page[-1]["round"] if len(rounds) > query.limit else None
-    return {"run": one.pk, "state": one.state, "next": following, "rounds": page}
+    rounds, following = client_rounds(one, query.after, query.limit)
+    return {"run": one.pk, "state": one.state, "next": following, "rounds": rounds}
 
 
 @router.get("/{run}/log", response={200: LogAnswer, **error_responses(404)}, summary="What its process printed")

@@ -86,6 +86,7 @@ class Run(models.Model):
             # Nothing that a round or a heartbeat writes is in an index, so that PostgreSQL rewrites the row in place.
             models.Index(fields=["state", "id"], name="run_state"),
             models.Index(fields=["hash"], name="run_hash"),
+            models.Index(fields=["finished"], name="run_finished"),
             models.Index(
                 fields=["device_type"], condition=Q(state="queued", device_type__gt=""), name="run_queued_device"
             ),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import F, Func, IntegerField, Prefetch, QuerySet
 
 from experiments.api.schemas import Answer, Number, State, example_config
 from experiments.core.json_values import json_number
@@ -135,7 +136,7 @@ class RoundAnswer(Answer):
 
 
 class MetricsAnswer(Answer):
-    model_config = example_config(run=71, state="done", rounds=[ROUND])
+    model_config = example_config(run=71, state="done", rounds=[ROUND], next=None)
 
     run: int
     """Whose numbers these are."""
@@ -143,6 +144,8 @@ class MetricsAnswer(Answer):
     """Whether more rounds may come."""
     rounds: list[RoundAnswer]
     """In order; rounds are complete or absent."""
+    next: int | None
+    """Give it as `after` to get the next rounds; null where these are all."""
 
 
 class ClientRound(Answer):
@@ -219,16 +222,39 @@ def run_detail(run: Run) -> dict[str, Any]:
     return {**run_answer(run), **own, "attempts": list(run.attempts.all())}
 
 
-def metric_rounds(run: Run, names: Sequence[str], after: int) -> list[dict[str, Any]]:
+MOST_VALUES = 200_000
+"""Numbers in one answer; the rest is on the next page."""
+MOST_CLIENT_BYTES = 5_000_000
+"""As PostgreSQL stores them, which may be a third of what they are as JSON."""
+
+
+def metric_rounds(
+    run: Run, names: Sequence[str], after: int, most: int = MOST_VALUES
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Whole rounds, and the last of them where there are more."""
     values = Metric.objects.filter(run=run, round__gt=after)
     if names:
         values = values.filter(name__in=names)
     rounds: dict[int, dict[str, float | str]] = {}
-    for number, name, value in values.order_by("round", "name").values_list("round", "name", "value"):
+    rows = values.order_by("round", "name").values_list("round", "name", "value")[: most + 1]
+    for number, name, value in rows:
         rounds.setdefault(number, {})[name] = json_number(value)
-    return [{"round": number, "metrics": metrics} for number, metrics in rounds.items()]
+    is_cut = sum(len(metrics) for metrics in rounds.values()) > most
+    if is_cut and len(rounds) > 1:
+        rounds.popitem()
+    page: list[dict[str, Any]] = [{"round": number, "metrics": metrics} for number, metrics in rounds.items()]
+    return page, page[-1]["round"] if is_cut else None
 
 
-def client_rounds(run: Run, after: int, limit: int) -> list[dict[str, Any]]:
-    rounds = Round.objects.filter(run=run, round__gt=after).order_by("round")[:limit]
-    return [{"round": each.round, "cohort": each.cohort, "clients": each.clients} for each in rounds]
+def client_rounds(
+    run: Run, after: int, limit: int, most_bytes: int = MOST_CLIENT_BYTES
+) -> tuple[list[dict[str, Any]], int | None]:
+    """At least one round, as many as are asked for and fit; and the last of them where there are more."""
+    coming = Round.objects.filter(run=run, round__gt=after).order_by("round")
+    sizes = coming.annotate(size=Func(F("clients"), function="pg_column_size", output_field=IntegerField()))
+    numbers = list(sizes.values_list("round", "size")[: limit + 1])
+    totals = accumulate(size for _, size in numbers[:limit])
+    fitting = sum(total <= most_bytes for total in totals) or 1
+    rounds = coming[:fitting]
+    page = [{"round": each.round, "cohort": each.cohort, "clients": each.clients} for each in rounds]
+    return page, page[-1]["round"] if len(numbers) > fitting else None

@@ -1,10 +1,11 @@
-"""Curves and final values over the seeds of cells: every stored value counts."""
+"""Curves over the seeds of cells: every stored value counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from django.db import connection
@@ -12,14 +13,10 @@ from django.db.models import Q
 
 from experiments.models import Membership, Metric
 from experiments.statistics.over_seeds import (
-    Seed,
     SeedColumns,
     SeedStatistics,
-    best_complete,
     ended_seeds,
-    merge_seeds,
     over_seeds,
-    with_missing_seeds,
 )
 
 NOT_FINITE = Q(value__in=[float("nan"), float("inf"), float("-inf")])
@@ -30,14 +27,6 @@ VALUES = """
     FROM experiments_metric WHERE run_id = ANY(%(runs)s) AND name = ANY(%(names)s)
 """
 RUNS = "SELECT id, seed, state FROM experiments_run WHERE id = ANY(%(runs)s) ORDER BY id"
-FINALS = """
-    SELECT member.study_id, run.cell, run.seed, run.state, metric.round, metric.value
-    FROM experiments_membership member
-    JOIN experiments_run run ON run.id = member.run_id
-    LEFT JOIN experiments_metric metric ON run.state = 'done'
-        AND metric.run_id = run.id AND metric.name = %(metric)s AND metric.round = run.rounds_done
-    WHERE member.study_id = ANY(%(studies)s) ORDER BY member.run_id
-"""
 
 
 def runs_by_cell(*, studies: Iterable[int], cells: Sequence[str]) -> dict[str, list[int]]:
@@ -124,14 +113,17 @@ def curve_statistics(
 
 def read_values(runs: Sequence[int], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Run, round and value of every number of that name."""
+    ids, rounds, values = read_columns(VALUES, {"runs": list(runs), "names": list(names)}, (">i8", ">i4", ">f8"))
+    return ids, rounds, values
+
+
+def read_columns(query: str, parameters: Mapping[str, Any], types: Sequence[str]) -> list[np.ndarray]:
+    """Of a query with one row of bytes; numbers are 64 bits wide afterwards."""
     with connection.cursor() as cursor:
-        cursor.execute(VALUES, {"runs": list(runs), "names": list(names)})
-        ids, rounds, values = (column or b"" for column in cursor.fetchone())
-    return (
-        np.frombuffer(ids, ">i8").astype(np.int64),
-        np.frombuffer(rounds, ">i4").astype(np.int64),
-        np.frombuffer(values, ">f8").astype(np.float64),
-    )
+        cursor.execute(query, parameters)
+        columns = [np.frombuffer(column or b"", kind) for column, kind in zip(cursor.fetchone(), types, strict=True)]
+    wide = {"i": np.int64, "f": np.float64}
+    return [column.astype(wide.get(column.dtype.kind, column.dtype)) for column in columns]
 
 
 def totals_spent(
@@ -148,41 +140,6 @@ def totals_spent(
     last = np.searchsorted(keys, sought, side="right") - 1
     known = np.isin(sought, keys)
     return np.where(known, totals[last] if len(totals) else 0.0, 0.0), known
-
-
-def final_statistics(*, studies: Sequence[int], metric: str) -> dict[int, dict[str, SeedStatistics]]:
-    """Per study and cell: the last round's value of its finished seeds, which may end at different rounds."""
-    with connection.cursor() as cursor:
-        cursor.execute(FINALS, {"studies": list(studies), "metric": metric})
-        rows = cursor.fetchall()
-    runs: dict[tuple[int, str], list[tuple[Seed, str]]] = {}
-    values: dict[tuple[int, str], dict[Seed, list[float | None]]] = {}
-    last: dict[tuple[int, str], int] = {}
-    for study, cell, seed, state, number, value in rows:
-        key = (study, cell)
-        runs.setdefault(key, []).append((seed, state))
-        if value is not None:
-            values.setdefault(key, {}).setdefault(seed, []).append(value)
-            last[key] = max(last.get(key, 0), number)
-    finals: dict[int, dict[str, SeedStatistics]] = {study: {} for study in studies}
-    for key, members in runs.items():
-        each = merge_seeds(with_missing_seeds(values.get(key, {}), members))
-        if each.every_seed:
-            study, cell = key
-            finals[study][cell] = SeedStatistics(
-                *(cell, last.get(key, 0), each.mean, each.std, each.low, each.high, each.n, each.lost),
-                x=float(last.get(key, 0)),
-                values=tuple(each.seeds.values()),
-                missed=each.missed,
-            )
-    return finals
-
-
-def best_finals(*, studies: Sequence[int], metric: str = "accuracy") -> dict[int, SeedStatistics]:
-    """Per study: the finished cell with the highest mean, where it can be told."""
-    finals = final_statistics(studies=studies, metric=metric)
-    best = {study: best_complete(cells, higher=True) for study, cells in finals.items()}
-    return {study: finals[study][cell] for study, cell in best.items() if cell is not None}
 
 
 def metric_names(*, runs: Sequence[int]) -> list[str]:

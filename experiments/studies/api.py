@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponse
@@ -10,11 +9,13 @@ from django.shortcuts import get_object_or_404
 from ninja import Header, Query, Router, Schema, Status
 from pydantic import Field
 
+from experiments.access.services.rights import require_launch
 from experiments.api.paging import Paging, find_sorting, integer_key, read_page, text_key, time_key
 from experiments.api.schemas import Id, Page, error_responses
 from experiments.core.json_values import json_safe, plain_text
+from experiments.core.shared_computation import compute_once
 from experiments.models import Study
-from experiments.results.selectors.run_filters import spec_paths
+from experiments.results.selectors.run_filters import is_spec_path
 from experiments.results.selectors.summaries import study_summary
 from experiments.studies.schemas import (
     Counted,
@@ -29,8 +30,10 @@ from experiments.studies.selectors.studies import search_studies
 from experiments.studies.services import changes
 from experiments.studies.services.changes import study_archive, study_restore
 from experiments.studies.services.definition import StudyDefinition, definition_launch, definition_plan, launch_once
+from experiments.studies.services.deletion import study_delete
 from experiments.web.requests import current_user
 from workers.errors import Problem, SpecError
+from workers.spec.yaml import LONGEST_TEXT, load_yaml
 
 router = Router(tags=["studies"])
 SORTS = {
@@ -88,6 +91,20 @@ def study_or_404(study: int) -> Study:
     return get_object_or_404(Study.objects.select_related("owner"), pk=study)
 
 
+class StudyText(Schema):
+    text: str = Field(max_length=LONGEST_TEXT, description="A study or a block as YAML.", examples=["rounds: 5"])
+
+
+@router.post("/read", response={200: dict[str, Any], **error_responses(403)}, summary="Read YAML")
+def read(request: HttpRequest, body: StudyText) -> Any:
+    """The text as JSON, by the rules of the lab's own files (`1e-3` is a number, `on` a word); nothing is stored."""
+    require_launch(current_user(request))
+    value = load_yaml(body.text)
+    if not isinstance(value, dict):
+        raise SpecError([Problem("text", "A study is a mapping with name and blocks.")])
+    return json_safe(value)
+
+
 @router.post("", response={201: StudyDetail, 200: PlanAnswer, **error_responses(403, 409)}, summary="Launch a study")
 def launch(
     request: HttpRequest,
@@ -127,7 +144,7 @@ def studies(request: HttpRequest, query: Query[StudyFilter]) -> Any:
 @router.get("/{study}", response={200: StudyDetail, **error_responses(404)}, summary="One study")
 def study(request: HttpRequest, study: Id) -> Any:
     """With its blocks as written, its runs by state and the time left."""
-    return study_detail(study_or_404(study))
+    return study_detail(get_object_or_404(Study.every.select_related("owner"), pk=study))
 
 
 @router.patch("/{study}", response={200: StudyDetail, **error_responses(403, 404)}, summary="Rename, tag, prioritise")
@@ -142,12 +159,17 @@ def change(request: HttpRequest, study: Id, change: StudyChange) -> Any:
 
 
 @router.delete(
-    "/{study}", response={204: None, **error_responses(403, 404, 409)}, summary="Delete it and the runs only it holds"
+    "/{study}",
+    response={202: Counted, **error_responses(403, 404, 409)},
+    summary="Delete it and the runs only it holds",
 )
-def delete(request: HttpRequest, study: Id, expected: Expected) -> HttpResponse:
-    """Whatever their state. Runs that other studies hold stay."""
-    changes.study_delete(study=study_or_404(study), actor=current_user(request), expected=expected)
-    return HttpResponse(status=204)
+def delete(request: HttpRequest, study: Id, expected: Expected) -> Any:
+    """Whatever their state; runs that other studies hold stay. Tells how many go, in the background.
+
+    Until then the study is in no list, and its own address says `being_deleted`.
+    """
+    runs = study_delete(study=study_or_404(study), actor=current_user(request), expected=expected)
+    return Status(202, {"runs": runs})
 
 
 @router.post(
@@ -212,8 +234,13 @@ def summary(request: HttpRequest, study: Id, query: Query[SummaryQuery]) -> Any:
     """Mean and spread over the runs that share the fields in `by`, which are their seeds unless more is left out."""
     one = get_object_or_404(Study, pk=study)
     by = [path.strip() for path in query.by.split(",") if path.strip()]
-    if unknown := [path for path in by if path not in spec_paths()]:
+    if unknown := [path for path in by if not is_spec_path(path)]:
         raise SpecError([Problem("by", f"There is no field {path}: name one as strategy.mu.") for path in unknown])
     rounds = [min(int(each), LATEST) for each in query.rounds.split(",") if each]
-    result = study_summary(study=one.pk, metric=plain_text(query.metric), by=by, rounds=rounds)
-    return {"study": one.pk, "metric": query.metric, **json_safe(asdict(result))}
+    metric = plain_text(query.metric)
+
+    def answer() -> dict[str, Any]:
+        result = study_summary(study=one.pk, metric=metric, by=by, rounds=rounds)
+        return {"by": result.by, "rows": [json_safe(vars(row)) for row in result.rows]}
+
+    return {"study": one.pk, "metric": query.metric, **compute_once(("summary", one.pk, metric, *by, *rounds), answer)}

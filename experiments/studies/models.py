@@ -10,10 +10,16 @@ from experiments.queue.models import Device
 from experiments.results.models import Run
 
 
+class ListedStudies(models.Manager["Study"]):
+    def get_queryset(self) -> models.QuerySet[Study]:
+        return super().get_queryset().filter(deleting=None)
+
+
 class Study(models.Model):
     """What a person launches: a list of blocks and the runs they expand to.
 
-    `source` is the YAML as it was written (jsonb forgets the order of keys); `parent` is what it varies.
+    `source` is the YAML as it was written (jsonb forgets the order of keys); `parent` is what it varies. One that is
+    being deleted, since `deleting`, is in no list and takes no changes: `every` has it too.
     """
 
     name = models.CharField(max_length=200)
@@ -29,10 +35,13 @@ class Study(models.Model):
     paused = models.BooleanField(default=False)
     cancelled = models.BooleanField(default=False)
     archived = models.DateTimeField(null=True, blank=True)
+    deleting = models.DateTimeField(null=True, blank=True)
     created = models.DateTimeField(auto_now_add=True)
     runs: models.ManyToManyField[Run, Membership] = models.ManyToManyField(
         Run, through="Membership", related_name="studies"
     )
+    objects = ListedStudies()
+    every: models.Manager[Study] = models.Manager()
 
     class Meta:
         ordering = ["-id"]

@@ -23,6 +23,7 @@ STUDY: dict[str, Any] = {
     "requires": "cpu",
     "paused": False,
     "archived": None,
+    "being_deleted": False,
     "parent": None,
     "created": "2026-03-01T12:00:00Z",
     "state": "running",
@@ -78,6 +79,8 @@ class StudyAnswer(Answer):
     """Whether queued runs are held back."""
     archived: datetime | None
     """Since when it is put away; null where it is not."""
+    being_deleted: bool
+    """Whether it goes, in the background: it takes no changes and is in no list any more."""
     parent: int | None
     """The study it was varied from, if any."""
     created: datetime
@@ -104,16 +107,18 @@ class StudyDetail(StudyAnswer):
 
 
 class EstimateAnswer(Answer):
-    model_config = example_config(low_seconds=40.0, high_seconds=95.0, workers=2, basis="measured")
+    model_config = example_config(low_seconds=40.0, high_seconds=95.0, workers=2, basis="measured", other_runs=0)
 
     low_seconds: float
-    """If all goes well."""
+    """If all goes well, and whoever else waits takes turns with it."""
     high_seconds: float
-    """If it does not."""
+    """If it does not, and all that waits comes first."""
     workers: int
     """Those that may take the runs now; with none, the seconds are those of one."""
     basis: Literal["measured", "calibrated", "guessed"]
     """Runs like these that are done here, a trial of some seconds, or the model's size alone."""
+    other_runs: int
+    """Runs that wait or run on these workers already: the seconds allow for them."""
 
 
 class PlanAnswer(Answer):
@@ -121,9 +126,10 @@ class PlanAnswer(Answer):
         runs=12,
         cells=6,
         reused=2,
-        estimate={"low_seconds": 40.0, "high_seconds": 95.0, "workers": 2, "basis": "measured"},
+        estimate={"low_seconds": 40.0, "high_seconds": 95.0, "workers": 2, "basis": "measured", "other_runs": 0},
         bytes=5_400_000,
         warnings=[],
+        calibrating=False,
     )
 
     runs: int
@@ -138,6 +144,8 @@ class PlanAnswer(Answer):
     """What all its clients and servers would send each other in a real deployment."""
     warnings: list[str]
     """What can be launched, but may not compare what it seems to: cells that train on different shares of the data."""
+    calibrating: bool
+    """Whether a model of which nothing is known is being tried: asked again in some seconds, the estimate is better."""
 
 
 class Counted(Answer):
@@ -227,6 +235,7 @@ def study_answer(study: Study, progress: Progress) -> dict[str, Any]:
         "requires": study.requires,
         "paused": study.paused,
         "archived": study.archived,
+        "being_deleted": study.deleting is not None,
         "parent": study.parent_id,
         "created": study.created,
         "state": progress.state,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, cast
 
 from config.http_limits import too_large_error
@@ -14,6 +16,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.defaults import bad_request as default_bad_request
 
+from experiments.access.services.rights import VIEWERS_READ
 from experiments.models import User
 
 
@@ -48,3 +51,22 @@ def redirect_back(request: HttpRequest, page: str, *where: int) -> HttpResponse:
     target = request.POST.get("next", "")
     ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
     return redirect(target) if target and ours else redirect(page, *where)
+
+
+LARGEST_DRAFT = 300_000
+"""Bytes of a study that is checked while it is written, with the text it started from."""
+DRAFT_TOO_LARGE = "This study is too large to be checked while it is written: launch it over REST instead."
+
+
+def for_launchers(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Refuses viewers, and what is too large, before anything of the request is read."""
+
+    @wraps(view)
+    def checked(request: HttpRequest) -> HttpResponse:
+        if not current_user(request).may_launch:
+            return JsonResponse({"detail": VIEWERS_READ, "errors": []}, status=403)
+        if len(request.body) > LARGEST_DRAFT:
+            return JsonResponse({"detail": DRAFT_TOO_LARGE, "errors": []}, status=413)
+        return view(request)
+
+    return checked

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.dateformat import format as date_format
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from experiments.labels.metrics import HUGE, metric_label
+from experiments.labels.names import component_name
 from experiments.labels.specs import spec_yaml
 from experiments.models import Run, RunState
 from experiments.queue.selectors.workers import Pulse, current_pulse
 from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.selectors.studies import LabCounts
+from experiments.web.markdown import render_note
 from workers.spec import says_rounds
 
 register = template.Library()
@@ -34,6 +38,15 @@ def duration(value: timedelta | None) -> str:
             rest = seconds % size // smaller
             return f"{seconds // size} {unit}" + (f" {rest} {smaller_unit}" if rest else "")
     return f"{seconds} s"
+
+
+@register.filter
+def hours(value: timedelta) -> str:
+    """As numbers in a column: "12.5"; a short one is not nothing."""
+    spent = value.total_seconds() / 3600
+    if spent < 0.1:
+        return "under 0.1" if spent else "0"
+    return f"{spent:,.1f}" if spent < 100 else f"{spent:,.0f}"
 
 
 @register.filter
@@ -58,6 +71,30 @@ def roughly(value: timedelta | None) -> str:
     if seconds < 60:
         return f"≈ {max(5, -(-seconds // 5) * 5)} s"
     return f"≈ {duration(timedelta(minutes=round(seconds / 60)))}"
+
+
+@register.filter
+def moment(at: datetime, precision: str = "minutes") -> SafeString:
+    """In UTC, which it says; `static/js/times.js` shows it in the browser's zone, with UTC in the tooltip."""
+    pattern = "j M Y, H:i:s" if precision == "seconds" else "j M Y, H:i"
+    return time_element(at, precision, f"{date_format(at.astimezone(UTC), pattern)} UTC")
+
+
+@register.filter
+def day(at: datetime) -> SafeString:
+    return time_element(at, "day", date_format(at.astimezone(UTC), "j M Y"))
+
+
+def time_element(at: datetime, precision: str, text: str) -> SafeString:
+    utc = at.astimezone(UTC)
+    title = f"{date_format(utc, 'j M Y, H:i:s')} UTC"
+    return format_html(
+        '<time datetime="{}" title="{}" data-precision="{}">{}</time>',
+        utc.isoformat(timespec="seconds"),
+        title,
+        precision,
+        text,
+    )
 
 
 @register.filter
@@ -115,6 +152,12 @@ def codes(text: str) -> SafeString:
 
 
 @register.filter
+def markdown(text: str) -> SafeString:
+    """A note that a person wrote; goes into an element of class "prose"."""
+    return render_note(text)
+
+
+@register.filter
 def as_yaml(value: Any) -> str:
     """In the order in which people write specs; the database keeps none."""
     return spec_yaml(value)
@@ -125,6 +168,35 @@ def item(mapping: dict[str, Any], key: str) -> Any:
     return mapping.get(key)
 
 
+@register.filter
+def dataset_name(name: str) -> str:
+    """As people call it: "UCI HAR"."""
+    return component_name("dataset", name)
+
+
+@register.filter
+def at(values: Sequence[Any], place: int) -> Any:
+    return values[place]
+
+
 @register.inclusion_tag("parts/pulse.html")
 def workers_pulse() -> dict[str, Pulse]:
     return {"pulse": current_pulse()}
+
+
+@register.simple_tag(takes_context=True)
+def sort_address(context: dict[str, Any], prefix: str, sort: str) -> str:
+    """The present address with that order of one of its tables, from its first page on."""
+    choices = context["request"].GET.copy()
+    choices[f"{prefix}_sort"] = sort
+    for name in ("page", *([] if sort else [f"{prefix}_sort"])):
+        choices.pop(name, None)
+    return f"?{choices.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def other_choices(context: dict[str, Any], prefix: str) -> SafeString:
+    """What else is chosen in the address, so that a table's form keeps it."""
+    own = (f"{prefix}_find", f"{prefix}_column", "page")
+    choices = [(name, value) for name, values in context["request"].GET.lists() for value in values if name not in own]
+    return format_html_join("", '<input type="hidden" name="{}" value="{}">', choices)

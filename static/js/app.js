@@ -1,7 +1,11 @@
 // What every page has: keyboard, menus, theme switch, confirmations, live parts and charts.
 import "./morph.js";
+import { confirmed } from "./confirmation.js";
 import { startLive } from "./live.js";
 import { startCharts } from "./charts.js";
+import { startSession } from "./session.js";
+import { startPapers } from "./papers.js";
+import { startTimes } from "./times.js";
 
 const $ = (selector) => document.querySelector(selector);
 
@@ -9,7 +13,7 @@ function typing(target) {
   return target.closest("input, textarea, select, [contenteditable=true]") !== null;
 }
 
-const go = { s: "/", q: "/queue", c: "/compare", d: "/data-sets", w: "/workers" };
+const go = { h: "/", s: "/studies", l: "/leaderboard", q: "/queue", c: "/compare", d: "/data-sets", w: "/workers" };
 let lastKey = "";
 
 document.addEventListener("keydown", (event) => {
@@ -58,26 +62,29 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  const dialog = $("#confirm");
   const button = event.submitter;
   const asks = button?.dataset.confirm ? button.dataset : form.dataset;
-  if (!asks.confirm || form.dataset.sure || !dialog) return;
+  if (!asks.confirm || form.dataset.sure || !$("#confirm")) return;
   event.preventDefault();
-  dialog.querySelector("[data-words]").textContent = asks.confirm;
-  dialog.querySelector("[data-yes]").textContent = asks.yes || "Yes";
-  dialog.returnValue = "no";
-  dialog.addEventListener("close", () => {
+  confirmed(asks.confirm, asks.yes).then((sure) => {
     // A live page may have taken the button away meanwhile, with what it was for.
-    if (dialog.returnValue !== "yes" || (button && button.form !== form)) return;
+    if (!sure || (button && button.form !== form)) return;
     form.dataset.sure = "yes";
     form.requestSubmit(button);
-  }, { once: true });
-  dialog.showModal();
+  });
 });
 
 document.addEventListener("change", (event) => event.target.closest("form[data-submit-on-change]")?.requestSubmit());
 
+// A part that is read again keeps what the address says by then: columns, order and search of its tables.
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if ("withAddress" in detail.elt.dataset) detail.path = location.pathname + location.search;
+});
+
 if (location.hash === "#search") $("[data-search]")?.focus();
 showTheme();
+startSession();
+startTimes();
 startCharts();
+startPapers();
 startLive();

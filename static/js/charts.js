@@ -1,5 +1,10 @@
+import { endLabelRoom, endLabels } from "./end_labels.js";
+import { ValueList } from "./value_list.js";
+
 // Draws figures that the server computed. Colours are the theme's custom properties, so one figure serves light and dark.
 // Nothing leaves the lab: the button that uploads a chart to Plotly's cloud is off, and has no address to send to.
+import { request } from "./session.js";
+
 const UNWANTED = ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"];
 const CONFIG = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtonsToRemove: UNWANTED };
 const BAND_OPACITY = 0.18;
@@ -27,8 +32,8 @@ function heated(trace, { series, panel, ink, line }) {
 
 function painted(trace, colours) {
   if (trace.meta?.heat) return heated(trace, colours);
-  const { series, ink } = colours;
-  const colour = trace.meta?.ink ? ink : series[trace.meta?.hue ?? 0];
+  const { series, ink, line: hairline } = colours;
+  const colour = trace.meta?.ink ? ink : trace.meta?.muted ? hairline : series[trace.meta?.hue ?? 0];
   const line = { ...trace.line, color: trace.meta?.band ? "rgba(0, 0, 0, 0)" : colour };
   return { ...trace, line, marker: { color: colour, size: 6, ...trace.marker }, fillcolor: faded(colour) };
 }
@@ -82,6 +87,9 @@ class Chart {
     this.words = figure.querySelector(".waiting");
     this.caption = figure.querySelector("figcaption");
     this.url = figure.dataset.figure;
+    this.pager = figure.querySelector(".pager");
+    const list = figure.querySelector(".values");
+    if (list) this.list = new ValueList(this, list);
     this.controls = (figure.dataset.controls ?? "").split(" ").filter(Boolean).map((id) => document.getElementById(id));
     for (const form of this.controls) form.addEventListener("submit", (event) => event.preventDefault());
     // Fields of a form may lie elsewhere on the page, such as the ticks of a table's rows.
@@ -96,6 +104,7 @@ class Chart {
   address() {
     const url = new URL(this.url, location.href);
     if (this.plot.closest("[data-narrow]") && this.plot.clientWidth < 560) url.searchParams.set("narrow", "1");
+    if (this.page > 1) url.searchParams.set("page", String(this.page));
     for (const form of this.controls) {
       const given = new FormData(form);
       for (const name of new Set(given.keys())) {
@@ -104,6 +113,15 @@ class Chart {
       }
     }
     return url;
+  }
+
+  // The choices of its page have changed: the same chart, of another address.
+  follow(url) {
+    if (url === this.url) return;
+    this.url = url;
+    this.page = 1;
+    this.forget();
+    this.refresh();
   }
 
   forget() {
@@ -117,7 +135,7 @@ class Chart {
     this.busy = true;
     const abort = this.abort = new AbortController();
     try {
-      const response = await fetch(this.address(), { headers: { Accept: "application/json" }, signal: abort.signal });
+      const response = await request(this.address(), { headers: { Accept: "application/json" }, signal: abort.signal });
       if (!response.ok) throw new Error(`status ${response.status}`);
       this.answer = await response.json();
       this.draw();
@@ -139,8 +157,45 @@ class Chart {
     this.plot.setAttribute("aria-label", this.answer.description);
     this.caption.textContent = this.answer.notes;
     this.drawLegend();
-    const traces = this.answer.data.map((trace) => ({ ...painted(trace, colours), visible: !this.hidden.has(trace.legendgroup) }));
-    window.Plotly.react(this.plot, traces, layout(this.answer.layout, colours), CONFIG);
+    this.drawPager();
+    const traces = this.answer.data.map((trace) => this.trace(painted(trace, colours)));
+    const room = this.list ? endLabelRoom(traces, this.answer.layout, this.plot.clientWidth) : 0;
+    const own = this.list ? { ...this.answer.layout, hovermode: "x", margin: { ...this.answer.layout.margin, ...(room ? { r: room } : {}) } } : this.answer.layout;
+    const drawing = window.Plotly.react(this.plot, traces, layout(own, colours), CONFIG);
+    if (room) drawing.then(() => window.Plotly.relayout(this.plot, { annotations: [...(own.annotations ?? []), ...endLabels(this.plot)] }));
+    if (!this.list || this.listening) return;
+    this.listening = true;
+    this.plot.on("plotly_hover", (event) => this.list.at(event));
+    this.plot.on("plotly_unhover", () => this.list.rest());
+  }
+
+  // What the list says beside the chart no label says over it; of many bands only the one that is pointed at is drawn.
+  trace(painted) {
+    const label = painted.legendgroup;
+    const visible = !this.hidden.has(label) && (!painted.meta?.pointed || label === this.pointed);
+    const quiet = this.list && painted.name ? { hovertemplate: undefined, hoverinfo: "none" } : {};
+    const opacity = this.pointed && label && label !== this.pointed ? 0.25 : 1;
+    return { ...painted, ...quiet, visible, opacity };
+  }
+
+  point(label) {
+    if (label === (this.pointed ?? null)) return;
+    this.pointed = label;
+    const traces = this.answer.data.map((trace) => this.trace(trace));
+    window.Plotly.restyle(this.plot, { opacity: traces.map((trace) => trace.opacity), visible: traces.map((trace) => trace.visible) });
+  }
+
+  drawPager() {
+    if (!this.pager) return;
+    const { page = 1, pages = 1 } = this.answer;
+    this.page = page;
+    this.pager.hidden = pages < 2;
+    const turn = (words, to) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: words, disabled: to < 1 || to > pages });
+      button.addEventListener("click", () => { this.page = to; this.forget(); this.refresh(); });
+      return button;
+    };
+    this.pager.replaceChildren(turn("Page before", page - 1), `Page ${page} of ${pages}`, turn("Next page", page + 1));
   }
 
   drawLegend() {
@@ -148,6 +203,7 @@ class Chart {
     const drawn = JSON.stringify([entries, [...this.hidden]]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
+    if (this.list) return this.list.draw(entries);
     const focused = [...this.legend.children].indexOf(document.activeElement);
     this.legend.replaceChildren(...(entries.length > 1 ? entries.map((entry) => this.entry(entry)) : []));
     this.legend.children[focused]?.focus();
@@ -174,10 +230,21 @@ const charts = new Map();
 function scan() {
   for (const figure of charts.keys()) if (!figure.isConnected) charts.delete(figure);
   for (const figure of document.querySelectorAll("[data-figure]")) {
-    if (charts.has(figure)) continue;
+    if (charts.has(figure)) {
+      charts.get(figure).follow(figure.dataset.figure);
+      continue;
+    }
     charts.set(figure, new Chart(figure));
     charts.get(figure).refresh();
   }
+}
+
+// The address of what is drawn now, without the lines that are hidden.
+export function shownAddress(figure) {
+  const chart = charts.get(figure);
+  const url = chart ? chart.address() : new URL(figure.dataset.figure, location.href);
+  for (const label of chart?.hidden ?? []) url.searchParams.append("hide", label);
+  return url;
 }
 
 export function startCharts() {

@@ -5,3 +5,7 @@ setInterval(() => {
   const busy = document.querySelector("#dataset-list[data-busy]");
   if (busy && !document.hidden) document.body.dispatchEvent(new CustomEvent("jobs"));
 }, PAUSE);
+
+// Who follows a link to one of them sees its details.
+const chosen = document.getElementById(location.hash.slice(1));
+if (chosen?.matches("details")) { chosen.open = true; chosen.scrollIntoView(); }

@@ -29,7 +29,7 @@ function open(url, every) {
   close();
   poll(true, every);
   if (!url) return;
-  stream = new EventSource(url);
+  stream = new EventSource(`${url}${url.includes("?") ? "&" : "?"}latest=1`);
   stream.addEventListener("open", () => { poll(false); tick(); });
   stream.addEventListener("error", () => poll(true));
   for (const name of ["metric", "state", "refetch"]) stream.addEventListener(name, tick);
@@ -60,6 +60,7 @@ export function startLive() {
   if (!url && !every) return;
   const follow = () => (document.hidden || ended ? close() : open(url, Number(every) || POLL));
   document.addEventListener("visibilitychange", follow);
+  document.addEventListener("logged-in", follow);
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
   follow();

@@ -11,9 +11,9 @@ function copyAttributes(from, to) {
   for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
 }
 
-// A field that the person is in is the person's, and a chart draws itself.
+// A field that the person is in is the person's, as is an open dialog, and a chart draws itself.
 function untouchable(node) {
-  return node.dataset?.morph === "never" || (node === document.activeElement && node.matches("input, select, textarea"));
+  return node.dataset?.morph === "never" || (node.nodeName === "DIALOG" && node.open) || (node === document.activeElement && node.matches("input, select, textarea"));
 }
 
 export function morph(old, fresh) {

@@ -1,9 +1,11 @@
 // "What the clients hold": asked for when it is first seen, and again when the study in the editor changes.
 import { axis, CONFIG, layout, painted, theme } from "./charts.js";
 import { Picker } from "./picker.js";
+import { post, request } from "./session.js";
 
 const FIELDS = ["dataset", "partition", "feature_noise", "feature_noise_kind", "hybrid", "clients", "seed", "seeds"];
 const LARGEST_BUBBLE = 26;
+const PENDING_MS = 1500;
 
 function element(tag, text, name = "") {
   const made = document.createElement(tag);
@@ -52,11 +54,8 @@ class Portrait {
 
   request() {
     const of = this.panel.dataset.of ?? this.picker.value;
-    if (!this.posts) return fetch(`${this.panel.dataset.portrait}${of ? `?of=${encodeURIComponent(of)}` : ""}`);
-    const token = document.querySelector("meta[name=csrf-token]").content;
-    return fetch(this.panel.dataset.portrait, {
-      method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": token }, body: JSON.stringify({ blocks: this.blocks, of }),
-    });
+    if (!this.posts) return request(`${this.panel.dataset.portrait}${of ? `?of=${encodeURIComponent(of)}` : ""}`);
+    return post(this.panel.dataset.portrait, { blocks: this.blocks, of });
   }
 
   async ask() {
@@ -68,12 +67,22 @@ class Portrait {
       if (!response.ok) throw new Error(`status ${response.status}`);
       const answer = await response.json();
       if (answer.figure) await plotly(this.panel.dataset.plotly);
-      if (turn === this.asked) this.show(answer);
+      if (turn !== this.asked) return;
+      if (answer.pending) this.wait(answer, turn);
+      else this.show(answer);
     } catch {
       if (turn === this.asked) this.say(["The picture could not be made now; the next change tries again."], "plain");
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  // It is computed in the background: asked for again until it is there.
+  wait(answer, turn) {
+    if (!this.panel.dataset.of) this.picker.show(answer);
+    this.drawing.hidden = true;
+    this.say([answer.pending], "plain");
+    setTimeout(() => { if (turn === this.asked) this.ask(); }, PENDING_MS);
   }
 
   say(sentences, name = "") {

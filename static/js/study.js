@@ -1,4 +1,6 @@
 // Dialogs of the study page: editing, and a deletion whose words are read when it is asked for.
+import { request } from "./session.js";
+
 const open = (id) => document.getElementById(id).showModal();
 
 document.addEventListener("click", (event) => {
@@ -25,7 +27,7 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   try {
-    const response = await fetch(form.action, { headers: { "HX-Request": "true" } });
+    const response = await request(form.action, { headers: { "HX-Request": "true" } });
     if (!response.ok) throw new Error(`status ${response.status}`);
     document.getElementById(id).innerHTML = await response.text();
     open(id);

@@ -99,7 +99,7 @@ def test_a_section_has_counts_verdicts_claims_and_what_is_missing() -> None:
         "6 stored runs in 2 cells (2 with 3 seeds), version 3 of the engine, 3.0 hours of computing on a processor."
     )
     assert (
-        "| uci-har · batch size 32 sgd lr 0.01 momentum 0.9 · method share-disjoint ratio 0 | test accuracy at the end "
+        "| UCI HAR · batch 32 SGD (lr = 0.01, momentum = 0.9) · share-disjoint hybrid 0 % | test accuracy at the end "
         "| agrees | 91.15 % | 91.50 [90.26, 92.74] % | 3 | +0.35 |"
     ) in text
     assert "| Centralised training beats federated training (UCI HAR, SGD). | opposite | p = 1, 3 seeds |" in text
@@ -139,7 +139,9 @@ def test_a_study_to_launch_is_of_a_preset_and_of_its_full_scale(path: Path) -> N
     kind, name = study["tags"]
     assert kind in ("reproduction", "reproduction-aside")
     full = {run.cell for run in expand(presets()[name].scales["full"].blocks).runs}
-    cells = {run.cell for run in expand(study["blocks"]).runs}
+    # A cut may end earlier than the published runs; apart from that these are cells of the preset.
+    rounds = {"rounds": 100} if name == "mazarakis-2023" else {}
+    cells = {run.cell for run in expand([{**block, **rounds} for block in study["blocks"]]).runs}
     if path.stem.startswith(("iaisy", "mazarakis")):
         assert cells <= full
 

@@ -51,9 +51,11 @@ def member(live_platform: LivePlatform, django_db_blocker: DjangoDbBlocker) -> U
 
 
 def expected(message: ConsoleMessage) -> bool:
-    """Chromium reports every refusal: a launch with problems, and a last look at a study that was deleted meanwhile."""
-    refused, gone = any(f"status of {code}" in message.text for code in (413, 422)), "404 (Not Found)" in message.text
-    late = "Error Code 404 from /studies/" in message.text
+    """Chromium reports every refusal: a launch with problems, a session that has ended, and a last look at a study that
+    was deleted meanwhile."""
+    refused = any(f"status of {code}" in message.text for code in (401, 413, 422))
+    gone = "404 (Not Found)" in message.text
+    late = "Error Code 404 from /studies/" in message.text or "Error Code 401 from /" in message.text
     return refused or late or (gone and "/studies/" in message.location["url"])
 
 
@@ -68,14 +70,19 @@ def watch(page: Page, complaints: list[str]) -> None:
 
 @pytest.fixture
 def new_page(browser: Browser, live_platform: LivePlatform) -> Iterator[NewPage]:
-    """Makes pages of strangers; options are those of a browser context (colour scheme, viewport)."""
+    """Makes pages of strangers; options are those of a browser context (colour scheme, viewport).
+
+    `tour`: as people who see the lab for the first time.
+    """
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def make(**options: object) -> Page:
+    def make(*, tour: bool = False, **options: object) -> Page:
         context = browser.new_context(base_url=live_platform.base_url, **options)  # type: ignore[arg-type]
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
+        if not tour:
+            context.add_init_script("localStorage.setItem('tributary-tour', 'yes')")
         page = context.new_page()
         watch(page, complaints)
         return page

@@ -15,6 +15,8 @@ from tests.live import LivePlatform
 
 PAGES = [
     "/",
+    "/studies",
+    "/leaderboard",
     "/studies/new",
     "/queue",
     "/compare",
@@ -36,14 +38,15 @@ from experiments.models import Run, Study, User
 client = Client(headers={"host": "127.0.0.1"})
 client.force_login(User.objects.get(username="mira"))
 study, run = Study.objects.latest("pk").pk, Run.objects.latest("pk").pk
-pages = ["/", "/studies/new", "/queue", "/compare", f"/compare?study={study}", "/data-sets", "/apps", "/workers",
+pages = ["/", "/studies", "/leaderboard", "/studies/new", "/queue", "/compare", f"/compare?study={study}",
+         "/data-sets", "/apps", "/workers",
          "/pulse", f"/studies/{study}", f"/studies/{study}/figure", f"/runs/{run}", f"/runs/{run}/figure", "/log-in",
          "/healthz", f"/studies/{study}/portrait", f"/runs/{run}/portrait", f"/api/v1/runs/{run}/partition",
          "/api/v1/datasets", "/api/v1/apps", f"/studies/{study}/deletion",
          *(f"/runs/{run}/{part}" for part in ("clients", "clients/figure", "costs/figure", "log", "files/spec.yaml"))]
 codes = [client.get(page).status_code for page in pages]
 draft = client.post("/studies/draft", {"yaml": "name: x"}, content_type="application/json").status_code
-print(sorted({*codes, draft}), [name for name in ("torch", "flwr", "ray") if name in sys.modules])
+print(sorted({*codes, draft}), [name for name in ("torch", "flwr", "ray", "matplotlib") if name in sys.modules])
 """
 
 
@@ -105,6 +108,7 @@ def test_the_keyboard_reaches_search_help_and_content(member_page: NewPage, stud
     expect(page.get_by_role("dialog")).to_contain_text("Keyboard shortcuts")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
+    page.goto("/studies")
     page.keyboard.press("/")
     expect(page.get_by_label("Search studies")).to_be_focused()
     page.keyboard.type("nothing like it")
@@ -117,12 +121,40 @@ def test_the_keyboard_reaches_search_help_and_content(member_page: NewPage, stud
 
 
 def test_a_line_is_hidden_by_its_legend_entry(member_page: NewPage, study: Study) -> None:
-    page = member_page()
+    """Beside the chart the cells are its legend; where there is no room for them, it has one."""
+    page = member_page(viewport={"width": 900, "height": 800})
     page.goto(f"/studies/{study.pk}")
-    entry = page.get_by_role("button", name="fedavg · n=3")
+    entry = page.get_by_role("button", name="FedAvg · n=3")
     entry.press("Enter")
     expect(entry).to_have_attribute("aria-pressed", "false")
     traces = page.evaluate(
         "document.querySelector('[data-figure] .plot').data.map((trace) => [trace.name, trace.visible])"
     )
-    assert [name for name, visible in traces if name and visible] == ["fedprox · mu 0.1 · n=3"]
+    assert [name for name, visible in traces if name and visible] == ["FedProx (μ = 0.1) · n=3"]
+
+
+def test_the_tour_is_for_the_first_visit_and_goes_by_keyboard(member_page: NewPage, study: Study) -> None:
+    page = member_page(tour=True)
+    tour = page.get_by_role("region", name="A short tour")
+    expect(tour).to_contain_text("1 of 6")
+    tour.get_by_role("button", name="Next").press("Enter")
+    expect(tour).to_contain_text("Begin with a study")
+    expect(page.locator(".tour-target")).to_have_text("New study")
+    tour.get_by_role("button", name="Next").press("ArrowLeft")
+    expect(tour).to_contain_text("1 of 6")
+    page.keyboard.press("Escape")
+    expect(tour).to_be_hidden()
+    page.reload()
+    expect(page.locator("h1")).to_be_visible()
+    expect(tour).to_be_hidden()
+    page.goto("/?tour")
+    expect(tour).to_be_visible()
+
+
+def test_a_word_explains_itself(member_page: NewPage, study: Study) -> None:
+    page = member_page()
+    page.goto(f"/studies/{study.pk}")
+    page.get_by_role("button", name="Cells", exact=True).press("Enter")
+    expect(page.locator("#term-cell")).to_contain_text("Its runs differ only in their seed")
+    page.keyboard.press("Escape")
+    expect(page.locator("#term-cell")).to_be_hidden()

@@ -40,23 +40,36 @@ def test_a_comparison_is_built_by_ticking_and_lives_in_the_address(member_page: 
     page = member_page()
     page.goto("/compare")
     page.get_by_label("Search studies").fill("Ske")
-    page.get_by_label("Skew").click()  # not check(): ticking loads the next page, which has no ticked box to look at
+    page.get_by_label("Skew").check()
     expect(page).to_have_url(re.compile(rf"/compare\?tab=overview&study={study.pk}$"))
     expect(page.get_by_text("12 runs in 4 cells")).to_be_visible()
-    page.get_by_label("Columns").select_option("partition")
-    expect(page.locator("#chart-curves .annotation-text")).to_have_text(["iid", "shards"])
+    expect(page.get_by_label("Search studies")).to_be_visible()  # the picker stays for the next study
+    page.get_by_label("Panels").select_option("partition")
+    expect(page.locator("#chart-curves .annotation-text")).to_have_text(["IID", "Shards (per client = 2)"])
+    page.get_by_text("More", exact=True).click()
     page.get_by_label("Band").select_option("ci")
     expect(page.locator("#chart-curves figcaption")).to_contain_text("95 % confidence interval")
     page.get_by_role("textbox", name="Target").fill("60")
     page.get_by_role("textbox", name="Target").press("Enter")
     expect(page).to_have_url(re.compile("target=60"))
-    legend = page.locator("#chart-curves")
-    expect(legend.get_by_role("button", name=re.compile("fedavg · n=3"))).to_be_visible()
-    page.get_by_text("1 study · 12 runs").click()
-    page.get_by_role("checkbox", name="shards").click()
+    expect(page.locator("#chart-curves .values").get_by_role("button", name="FedAvg")).to_be_visible()
+    page.get_by_role("checkbox", name="Shards").check()
     expect(page.get_by_text("6 runs in 2 cells")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("narrowed to shards")).to_be_visible()
+    expect(page.get_by_text("narrowed to Shards (per client = 2)")).to_be_visible()
+
+
+def test_a_label_is_renamed_in_charts_and_tables_and_kept_in_the_address(compare: Page) -> None:
+    compare.evaluate("window.sameDocument = true")
+    compare.get_by_role("button", name="Rename labels").click()
+    dialog = compare.get_by_role("dialog", name="Rename labels")
+    dialog.get_by_label("fedavg").fill("Baseline")
+    dialog.get_by_label("fedavg").press("Tab")
+    dialog.get_by_role("button", name="Done").click()
+    expect(compare).to_have_url(re.compile("label.strategy%3Afedavg=Baseline"))
+    expect(compare.locator("#chart-curves .values")).to_contain_text("Baseline")
+    expect(compare.locator("#table")).to_contain_text("Baseline")
+    assert compare.evaluate("window.sameDocument")  # nothing but charts, controls and table has changed
 
 
 def test_every_tab_opens_with_its_charts(compare: Page) -> None:
@@ -68,14 +81,16 @@ def test_every_tab_opens_with_its_charts(compare: Page) -> None:
         compare.get_by_role("link", name=tab).click()
         expect(compare.get_by_role("heading", name=heading)).to_be_visible()
     compare.get_by_role("link", name="Specs").click()
-    expect(compare.get_by_role("row", name="partition iid shards")).to_be_visible()
+    expect(compare.get_by_role("row", name="strategy fedavg fedprox")).to_be_visible()
 
 
 def test_the_table_is_copied_as_latex(compare: Page) -> None:
-    compare.get_by_role("button", name="LaTeX").click()
-    text = compare.get_by_label("The table as text", exact=True).last
-    expect(text).to_have_value(re.compile(r"\\begin\{tabular\}\{lrr\}"))
-    compare.get_by_role("button", name="Copy").click()
+    panel = compare.locator("#table")
+    panel.get_by_text("Download").click()
+    panel.get_by_role("link", name="LaTeX table").click()
+    text = compare.get_by_label("Text to copy")
+    expect(text).to_have_value(re.compile(r"\\begin\{tabular\}\{@\{\}lrr@\{\}\}"))
+    compare.get_by_role("button", name="Copy", exact=True).click()
     expect(compare.get_by_text("Copied.")).to_be_visible()
 
 
@@ -92,15 +107,21 @@ def test_the_numbers_behind_a_chart_are_those_of_the_api(compare: Page, study: S
     assert len(found) == 1 + 4 * 3
 
 
-def test_charts_are_taken_along_as_pictures_and_words(compare: Page, tmp_path: Path) -> None:
+def test_charts_are_taken_along_as_paper_figures_and_words(compare: Page, tmp_path: Path) -> None:
     panel = compare.locator("#chart-curves")
-    for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
-        panel.get_by_text("Download").click()
-        with compare.expect_download() as download:
-            panel.get_by_role("button", name=f"{kind}, for").click()
-        assert download.value.suggested_filename == f"compare-curves.{kind.lower()}"
-        download.value.save_as(tmp_path / kind)
-        assert (tmp_path / kind).read_bytes().startswith(start)
+    panel.get_by_text("Download").click()
+    panel.get_by_role("link", name="Paper figure").click()
+    dialog = compare.get_by_role("dialog", name="Paper figure")
+    expect(dialog.get_by_role("img", name="The figure as it will be printed")).to_be_visible()
+    expect(dialog.get_by_label("For LaTeX")).to_have_value(re.compile(r"\\includegraphics\{compare-curves\}"))
+    dialog.get_by_label("Width").select_option("text")
+    expect(dialog.get_by_label("For LaTeX")).to_have_value(re.compile(r"\\begin\{figure\*\}"))
+    with compare.expect_download() as download:
+        dialog.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == "compare-curves.pdf"
+    download.value.save_as(tmp_path / "figure.pdf")
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF-")
+    dialog.get_by_role("button", name="Close").click()
     panel.get_by_text("Download").click()
     panel.get_by_role("button", name="Describe it in words").click()
     expect(panel.locator(".words")).to_contain_text("Test accuracy, %, against rounds, mean over seeds.")
@@ -136,4 +157,4 @@ def test_a_link_opens_for_somebody_without_an_account_until_it_is_revoked(compar
     compare.get_by_role("button", name="Share").click()
     compare.get_by_role("button", name="Revoke").click()
     expect(compare.get_by_role("button", name="Revoke")).to_have_count(0)
-    assert visitor.request.get(link).status == 404
+    assert visitor.request.get(link).status == 410

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from experiments.datasets.services.jobs import home_import_folder
 from tests.e2e.waiting import wait_until
 from tests.experiments.originals import write_mnist
 
 
-def test_a_folder_is_imported_with_progress_and_then_drawn_in_the_editor(page: Page, tmp_path: Path) -> None:
-    folder = write_mnist(tmp_path / "mnist", train=400, test=50)
+def test_a_folder_is_imported_with_progress_and_then_drawn_in_the_editor(page: Page) -> None:
+    folder = write_mnist(home_import_folder() / "e2e-mnist", train=400, test=50)
     page.goto("/data-sets")
     mnist = page.locator("#dataset-mnist")
     expect(mnist).to_contain_text("not here yet")
+    mnist.get_by_text("MNIST mnist").click()
     mnist.get_by_text("Import MNIST …").click()
-    mnist.get_by_label("Folder or archive").fill(str(tmp_path / "nowhere"))
+    mnist.get_by_label("Folder or archive").fill(str(home_import_folder() / "nowhere"))
     mnist.get_by_role("button", name="Import MNIST from there").click()
-    expect(page.get_by_text("nowhere does not exist on the server.")).to_be_visible()
-    mnist.get_by_text("Import MNIST …").click()
+    expect(mnist.get_by_role("alert")).to_contain_text("nowhere does not exist on the server.")
     mnist.get_by_label("Folder or archive").fill(str(folder))
     mnist.get_by_role("button", name="Import MNIST from there").click()
     expect(mnist.locator("progress")).to_be_visible()
@@ -40,8 +40,10 @@ def see_it_in_the_editor(page: Page) -> None:
     wait_until(page, "document.getElementById('yaml').value.includes('partition: {name: iid}')")
     changed = text.input_value().replace("{name: digits}", "{name: mnist}").replace("mlp-50", "logistic")
     text.fill(changed.replace("{name: iid}", "[{name: shards}, {name: iid}]"))
-    expect(held.get_by_role("combobox", name="Federation").locator("option")).to_have_text(["shards", "iid"])
+    expect(held.get_by_role("combobox", name="Federation").locator("option")).to_have_text(
+        ["Shards (per client = 2)", "IID"]
+    )
     expect(held).to_contain_text(re.compile(r"Samples\s*400"))
-    held.get_by_role("combobox", name="Federation").select_option("shards")
+    held.get_by_role("combobox", name="Federation").select_option("Shards (per client = 2)")
     expect(held).not_to_contain_text("IID in its labels")
     expect(held.get_by_role("img", name="Samples of some clients")).to_be_visible()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from experiments.models import RunState, User
-from experiments.studies.services.changes import study_delete
+from experiments.studies.services.deletion import study_delete
 from tests.e2e.conftest import PASSWORD, NewPage
+from tests.e2e.editing import choose
 from tests.e2e.waiting import wait_until
 from tests.experiments import lab
 
-POINTS = """() => Math.max(0, ...(document.querySelector('[data-figure] .plot').data ?? [])
+POINTS = """() => Math.max(0, ...(document.querySelector('[data-figure] .plot')._fullData ?? [])
     .filter((trace) => trace.name).map((trace) => trace.x.length))"""
 TRAINED = 90_000
 
@@ -27,7 +28,7 @@ def define_a_grid(page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("Two strategies")
     page.get_by_role("button", name="Add a value to Strategy").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Strategy").select_option("fedprox")
+    choose(dialog, "Strategy", "fedprox")
     dialog.get_by_role("textbox", name="Mu").fill("0.1")
     dialog.get_by_role("button", name="Use").click()
     expect(page.get_by_text("2 cells × 3 seeds")).to_be_visible()
@@ -58,7 +59,7 @@ def test_a_grid_is_defined_launched_watched_and_finished(page: Page) -> None:
     expect(page.locator("#study-live .chip.is-study")).to_have_text("done", timeout=TRAINED)
     expect(page.get_by_text("4 / 4 runs")).to_be_visible()
     wait_for_points(page, 81)
-    expect(page.get_by_role("button", name="fedprox · mu 0.1 · n=2")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Draw only FedProx (μ = 0.1)")).to_be_visible()
     assert "Test accuracy, %, over rounds 0 to 80" in (
         page.locator("[data-figure] .plot").get_attribute("aria-label") or ""
     )

@@ -27,21 +27,21 @@ def admin_page(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_admin_makes_a_viewer_of_a_member_and_shuts_them_out(admin_page: Page, member: User) -> None:
+def test_an_admin_makes_a_viewer_of_a_member_and_disables_them(admin_page: Page, member: User) -> None:
     admin_page.goto("/me")
     admin_page.get_by_role("link", name="People", exact=True).click()
     admin_page.get_by_label("Role of mira").select_option("viewer")
     admin_page.get_by_role("button", name="Change the role of mira").click()
     expect(admin_page.get_by_text("mira is viewer from now on.")).to_be_visible()
-    admin_page.get_by_role("button", name="Shut out mira").click()
-    admin_page.get_by_role("dialog").get_by_role("button", name="Shut out").click()
-    expect(admin_page.get_by_text("mira is shut out: logged out everywhere")).to_be_visible()
-    expect(admin_page.get_by_role("button", name="Let in mira")).to_be_visible()
+    admin_page.get_by_role("button", name="Disable mira").click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="Disable").click()
+    expect(admin_page.get_by_text("mira is disabled: logged out everywhere")).to_be_visible()
+    expect(admin_page.get_by_role("button", name="Enable mira")).to_be_visible()
     wider = admin_page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wider == 0
     member.refresh_from_db()
     assert (member.role, member.is_active) == ("viewer", False)
     assert list(AuditEntry.objects.order_by("pk").values_list("action", flat=True)[:2]) == [
         "user.role",
-        "user.shut-out",
+        "user.disable",
     ]

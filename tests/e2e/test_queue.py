@@ -51,6 +51,11 @@ def row(run: int) -> str:
     return f"#run-{run}"
 
 
+def unfold(page: Page) -> None:
+    """The queue shows one line for the runs of a cell."""
+    page.locator(".queue-cell").evaluate_all("cells => cells.forEach((cell) => { cell.open = true; })")
+
+
 def test_a_running_run_is_watched_and_cancelled(page: Page, running: Study) -> None:
     page.goto("/queue")
     run = running.runs.get()
@@ -74,6 +79,8 @@ def test_a_running_run_is_watched_and_cancelled(page: Page, running: Study) -> N
 def test_ticked_runs_are_cancelled_together_and_retried_together(page: Page, waiting: Study) -> None:
     first, second, third, *_ = (run.pk for run in lab.runs_in_order(waiting))
     page.goto(f"/queue?study={waiting.pk}")
+    expect(page.get_by_label(f"Tick run {first}", exact=True)).to_be_hidden()
+    unfold(page)
     page.get_by_label(f"Tick run {first}", exact=True).check()
     page.get_by_label(f"Tick run {third}", exact=True).check()
     expect(page.get_by_text("2 ticked")).to_be_visible()
@@ -93,6 +100,7 @@ def test_ticked_runs_are_cancelled_together_and_retried_together(page: Page, wai
 def test_ticks_stay_while_the_page_changes_by_itself(page: Page, waiting: Study) -> None:
     first, second, *_ = lab.runs_in_order(waiting)
     page.goto("/queue")
+    unfold(page)
     page.get_by_label(f"Tick run {second.pk}", exact=True).check()
     lab.moved(first, RunState.DONE)
     page.evaluate("document.body.dispatchEvent(new CustomEvent('live', { bubbles: true }))")
@@ -149,8 +157,8 @@ def test_an_admin_drains_a_worker_and_lets_it_work_again(
     panel = page.locator(".worker").first
     expect(panel.locator(".chip")).to_have_text("at work")
     expect(panel).to_contain_text("A long one by mira")
-    panel.get_by_role("button", name="Drain").click()
-    page.get_by_role("dialog").get_by_role("button", name="Drain the worker").click()
+    panel.get_by_role("button", name="Pause worker").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pause the worker").click()
     expect(page.get_by_text("takes no further run")).to_be_visible()
     expect(panel.locator(".chip")).to_have_text("drained")
     expect(panel).to_contain_text("Takes no run until it is resumed.")

@@ -50,12 +50,12 @@ def names(page: Page) -> list[str]:
 
 
 def test_studies_are_searched_as_one_types_and_listed_by_tag(page: Page, study: Study) -> None:
-    page.goto("/")
+    page.goto("/studies")
     expect(page.locator("#study-list .study-name > a")).to_have_count(2)
     page.get_by_label("Search studies").fill("mountains")
     expect(page.locator("#study-list .study-name > a")).to_have_count(1)
     assert names(page) == ["Mountains"]
-    page.goto("/")
+    page.goto("/studies")
     page.get_by_role("group", name="Tags").get_by_role("link", name="water").click()
     expect(page.locator("#study-list .study-name > a")).to_have_count(1)
     assert names(page) == ["Rivers"]
@@ -63,8 +63,13 @@ def test_studies_are_searched_as_one_types_and_listed_by_tag(page: Page, study: 
     expect(page.locator("#study-list .study-name > a")).to_have_count(2)
 
 
+def open_menu(page: Page) -> None:
+    page.get_by_label("State and actions").get_by_text("More").click()
+
+
 def test_a_study_is_tagged_renamed_and_described(page: Page, study: Study) -> None:
     page.goto(f"/studies/{study.pk}")
+    open_menu(page)
     page.get_by_role("button", name="Edit").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Tags", exact=True).fill("deep")
@@ -79,12 +84,14 @@ def test_a_study_is_tagged_renamed_and_described(page: Page, study: Study) -> No
 
 def test_a_study_is_put_away_and_brought_back(page: Page, study: Study) -> None:
     page.goto(f"/studies/{study.pk}")
+    open_menu(page)
     page.get_by_role("button", name="Archive").click()
     expect(page.get_by_text("it is kept whole, but not listed")).to_be_visible()
-    page.goto("/")
+    page.goto("/studies")
     assert names(page) == ["Mountains"]
     page.get_by_role("link", name="Archived 1").click()
     page.get_by_role("link", name="Rivers").click()
+    open_menu(page)
     page.get_by_role("button", name="Bring back").click()
     expect(page.get_by_text("Back among the studies.")).to_be_visible()
 
@@ -92,10 +99,10 @@ def test_a_study_is_put_away_and_brought_back(page: Page, study: Study) -> None:
 def test_cells_are_ticked_to_be_drawn_alone(page: Page, study: Study) -> None:
     page.goto(f"/studies/{study.pk}")
     wait_until(page, f"({PLOTTED})('[data-figure]')?.length")
-    page.get_by_label("Draw only fedprox · mu 0.1").check()
+    page.get_by_label("Draw only FedProx (μ = 0.1)").check()
     expect(page.get_by_text("The first curve appears with the first evaluated round.")).to_be_visible()
-    page.get_by_label("Draw only fedavg").check()
-    wait_until(page, f"({PLOTTED})('[data-figure]').some((trace) => trace.name?.startsWith('fedavg'))")
+    page.get_by_label("Draw only FedAvg").check()
+    wait_until(page, f"({PLOTTED})('[data-figure]').some((trace) => trace.name?.startsWith('FedAvg'))")
 
 
 def test_a_run_shows_its_confusion_matrix_clients_and_cost(page: Page, run: Run) -> None:
@@ -150,6 +157,7 @@ def test_deleting_says_what_goes_and_what_stays(member_page: NewPage, study: Stu
     half = lab.launched(member, "Half of it", strategy={"name": "fedavg"})
     page = member_page()
     page.goto(f"/studies/{half.pk}")
+    open_menu(page)
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("This cannot be undone.")
@@ -157,7 +165,8 @@ def test_deleting_says_what_goes_and_what_stays(member_page: NewPage, study: Stu
     expect(dialog).to_contain_text("Rivers of mira: 3 runs")
     dialog.get_by_role("button", name="Keep").click()
     expect(dialog).to_be_hidden()
+    open_menu(page)
     page.get_by_role("button", name="Delete").click()
     dialog.get_by_role("button", name="Delete the study").click()
-    expect(page.get_by_text("Deleted.")).to_be_visible()
+    expect(page.get_by_text("It is being deleted, and in no list any more.")).to_be_visible()
     assert study.runs.count() == 6

@@ -169,8 +169,11 @@ def visitor(owner: User) -> Client:
     from django.test import Client
 
     from experiments.access.services.share_links import link_create
+    from experiments.models import Study
 
-    _, secret = link_create(owner=owner, query="study=1")
+    shared = Study.objects.create(owner=owner, name="Shared and deleted", blocks=[])
+    _, secret = link_create(owner=owner, query=f"study={shared.pk}")
+    shared.delete()
     client = Client(headers={"Authorization": f"Bearer {secret}"})
     client.get(f"/shared/{secret}")
     return client

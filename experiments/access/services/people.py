@@ -10,9 +10,11 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from experiments.access.services.audit import audit_record
+from experiments.access.services.passwords import PasswordLink, sign_password_link
 from experiments.access.services.rights import require_admin
 from experiments.core.errors import ConflictError
 from experiments.models import Role, User
+from experiments.results.live.notify import notify_access
 from workers.errors import Problem, SpecError
 
 ADMIN = "admin"
@@ -27,17 +29,38 @@ def ensure_admin(password: str | None) -> tuple[User, str | None]:
         return user_create(name=ADMIN, role=Role.ADMIN, password=password)
 
 
-def user_create(*, name: str, role: str = Role.MEMBER, password: str | None = None) -> tuple[User, str | None]:
-    """The user, and the password if it was generated: shown once, stored hashed."""
+def user_create(
+    *, name: str, role: str = Role.MEMBER, password: str | None = None, actor: User | None = None
+) -> tuple[User, str | None]:
+    """The user, and the password if it was generated: shown once, stored hashed. No actor: the server's shell."""
     generated_password = None if password else secrets.token_urlsafe(12)
+    user = checked_user(name, role, password, actor)
+    user.set_password(password or generated_password)
+    save_new_user(user, actor, "user.create")
+    return user, generated_password
+
+
+def user_invite(*, name: str, role: str, actor: User) -> tuple[User, PasswordLink]:
+    """The user, who has no password yet, and the one-time link with which they choose it."""
+    user = checked_user(name, role, None, actor)
+    user.set_unusable_password()
+    save_new_user(user, actor, "user.invite")
+    return user, sign_password_link(user)
+
+
+def checked_user(name: str, role: str, password: str | None, actor: User | None) -> User:
+    if actor:
+        require_admin(actor)
     user = User(username=name, role=role)
     if problems := [*user_problems(user), *password_problems(password, user)]:
         raise SpecError(problems, "The user cannot be created.")
-    user.set_password(password or generated_password)
+    return user
+
+
+def save_new_user(user: User, actor: User | None, action: str) -> None:
     with transaction.atomic():
         user.save()
-        audit_record(actor=None, action="user.create", subject=f"user {user.username}", role=role)
-    return user, generated_password
+        audit_record(actor=actor, action=action, subject=f"user {user.username}", role=user.role)
 
 
 def user_set_role(*, user: User, role: str, actor: User | None) -> User:
@@ -48,8 +71,8 @@ def user_set_role(*, user: User, role: str, actor: User | None) -> User:
 
 
 def user_set_active(*, user: User, active: bool, actor: User | None) -> User:
-    """Whoever is shut out is logged out everywhere, their tokens and share links rest; studies stay and go on."""
-    return user_change(user, actor, "user.let-in" if active else "user.shut-out", is_active=active)
+    """Whoever is disabled is logged out everywhere, their tokens and share links rest; studies stay and go on."""
+    return user_change(user, actor, "user.enable" if active else "user.disable", is_active=active)
 
 
 def user_change(user: User, actor: User | None, action: str, **fields: Any) -> User:
@@ -67,6 +90,7 @@ def user_change(user: User, actor: User | None, action: str, **fields: Any) -> U
             account.save(update_fields=list(fields))
             detail = {"before": before["role"], "role": account.role} if "role" in fields else {}
             audit_record(actor=actor, action=action, subject=f"user {account.username}", **detail)
+            notify_access()
     return account
 
 

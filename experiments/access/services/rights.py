@@ -7,6 +7,8 @@ from django.db.models import QuerySet
 from experiments.core.errors import NotAllowedError
 from experiments.models import Run, Study, User
 
+VIEWERS_READ = "A viewer reads. Ask an admin for the role member to launch studies."
+
 
 def may_manage(actor: User, study: Study) -> bool:
     return actor.is_lab_admin or (actor.may_launch and study.owner_id == actor.pk)
@@ -14,7 +16,7 @@ def may_manage(actor: User, study: Study) -> bool:
 
 def require_launch(actor: User) -> None:
     if not actor.may_launch:
-        raise NotAllowedError("A viewer reads. Ask an admin for the role member to launch studies.")
+        raise NotAllowedError(VIEWERS_READ)
 
 
 def require_manage(actor: User, study: Study) -> None:
@@ -32,7 +34,7 @@ def require_every_holder(actor: User, run: Run) -> None:
     holders = holders_of(run).filter(cancelled=False).select_related("owner")
     if foreign := [study for study in holders if not may_manage(actor, study)]:
         raise NotAllowedError(f"Study {foreign[0].pk} of {foreign[0].owner} waits for this run too.")
-    if not holders and not actor.is_lab_admin:
+    if not holders:
         require_some_holder(actor, run)
 
 

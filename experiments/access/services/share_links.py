@@ -17,11 +17,12 @@ from django.utils import timezone
 from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_launch
 from experiments.access.services.tokens import secret_digest
+from experiments.compare.choices import choices_of, selection_query
 from experiments.compare.selectors.cells import selected_studies
 from experiments.compare.services import NAME_LENGTH, clean_query, query_problems
 from experiments.core.errors import NotAllowedError
 from experiments.core.json_values import plain_text
-from experiments.models import ShareLink, User
+from experiments.models import Run, ShareLink, Study, User
 from workers.errors import Problem, SpecError
 
 PREFIX_LENGTH = 8
@@ -32,7 +33,7 @@ def link_create(*, owner: User, query: str, title: str = "", days: int = DEFAULT
     """The link, and its secret: nobody can tell it again."""
     require_launch(owner)
     heading, choices = plain_text(title.strip()), pin_tags(clean_query(query))
-    if problems := [*query_problems(choices), *link_problems(heading, days)]:
+    if problems := [*query_problems(choices), *absent_problems(choices), *link_problems(heading, days)]:
         raise SpecError(problems, "The link cannot be made.")
     secret = secrets.token_urlsafe(24)
     with transaction.atomic():
@@ -49,12 +50,25 @@ def link_create(*, owner: User, query: str, title: str = "", days: int = DEFAULT
 
 
 def pin_tags(query: str) -> str:
+    """The same view, of the studies that it shows now."""
     choices = QueryDict(query, mutable=True)
-    if tags := choices.pop("tag", []):
-        tagged_studies = [str(study.pk) for study in selected_studies(studies=[], tags=tags)]
-        choices.setlist("study", list(dict.fromkeys([*choices.getlist("study"), *tagged_studies])))
-    choices.pop("q", None)
+    selection = selection_query(choices)
+    if selection.tags:
+        shown = selected_studies(studies=selection.studies, tags=selection.tags)
+        choices.setlist("study", [",".join(str(study.pk) for study in shown)] if shown else [])
+    for name in ("tag", "q"):
+        choices.pop(name, None)
     return choices.urlencode()
+
+
+def absent_problems(query: str) -> list[Problem]:
+    """What is not there may be made later, by somebody who gives nothing away."""
+    choices = choices_of(QueryDict(query))
+    studies, runs = set(choices.selection_query.studies), {*choices.selection_query.runs, *choices.diff} - {0}
+    studies -= set(Study.objects.filter(pk__in=studies).values_list("pk", flat=True))
+    runs -= set(Run.objects.filter(pk__in=runs).values_list("pk", flat=True))
+    absent = [*(f"study {pk}" for pk in sorted(studies)), *(f"run {pk}" for pk in sorted(runs))]
+    return [Problem("query", f"There is no {', no '.join(absent)}.")] if absent else []
 
 
 def link_problems(title: str, days: int) -> list[Problem]:
@@ -69,6 +83,11 @@ def link_open(secret: str) -> ShareLink | None:
     """The living link with that secret, of a person who may still log in."""
     active = ShareLink.objects.filter(expires__gt=Now(), revoked=None, owner__is_active=True)
     return active.filter(digest=secret_digest(secret)).first()
+
+
+def link_ended(secret: str) -> bool:
+    """Whether that was a link once: it expired, was revoked, or the person who shared it was disabled."""
+    return ShareLink.objects.filter(digest=secret_digest(secret)).exists()
 
 
 def link_revoke(*, link: ShareLink, actor: User) -> None:

@@ -16,6 +16,7 @@ from experiments.access.services.audit import audit_record
 from experiments.core.errors import ConflictError
 from experiments.core.json_values import plain_text
 from experiments.models import Scope, Token, User
+from experiments.results.live.notify import notify_access
 from workers.errors import Problem, SpecError
 
 SECRET_MARK = "trib_"
@@ -61,10 +62,11 @@ def token_problems(*, name: str, scope: str, days: int | None) -> list[Problem]:
 
 
 def token_revoke(*, token: Token, actor: User) -> Token:
-    """Whatever uses it is refused from the next request on. Once revoked it stays so."""
+    """Whatever uses it is refused from the next request on, and its open streams end. Once revoked it stays so."""
     with transaction.atomic():
         if Token.objects.filter(pk=token.pk, revoked=None).update(revoked=Now()):
             audit_record(actor=actor, action="token.revoke", subject=f"token {token.pk}", owner=token.owner.username)
+            notify_access()
     token.refresh_from_db()
     return token
 

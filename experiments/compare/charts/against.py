@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.charts.chart import DataTable
-from experiments.charts.curves import BAND_MEANINGS, Band, band_interval, seed_range
+from experiments.charts.curves import BAND_MEANINGS, Band, band_interval, scale_interval, seed_range
 from experiments.charts.styles import CellStyle
 from experiments.compare.charts.values import lost_note, seeds_text
-from experiments.labels.axes import axis_title, value_text
 from experiments.labels.metrics import MetricLabel
+from experiments.labels.names import axis_title, value_text
 from experiments.statistics.intervals import bootstrap_intervals
 from experiments.statistics.over_seeds import Sample
 
@@ -47,6 +47,8 @@ class AgainstInfo:
     lost: int = 0
     missed: int = 0
     """So many seeds have no value, those of cells without any among them."""
+    categories: tuple[str, ...] = ()
+    """Words along the axis, in its order."""
 
     @property
     def numeric(self) -> bool:
@@ -90,6 +92,7 @@ def against_info(
         cells_without,
         sum(samples[cell].lost for cell in styles if cell in samples),
         sum(samples[cell].missed for cell in styles if cell in samples),
+        tuple(dict.fromkeys(value_text(on_axis[cell]) for cell in on_axis if cell in styles)),
     )
 
 
@@ -104,7 +107,7 @@ def sort_points(points: Sequence[AgainstPoint], numeric: bool) -> tuple[AgainstP
 def error_band(sample: Sample, label: MetricLabel, band: Band) -> tuple[float, float] | None:
     seeds = list(sample.seeds.values())
     interval = bootstrap_intervals([seeds])[0] if band == "boot" else band_interval(sample, band)
-    return (interval[0] * label.scale, interval[1] * label.scale) if interval else None
+    return scale_interval(label.clip(interval), label.scale)
 
 
 def against_figure(info: AgainstInfo) -> dict[str, Any]:
@@ -118,7 +121,7 @@ def against_figure(info: AgainstInfo) -> dict[str, Any]:
 def x_scale(info: AgainstInfo) -> dict[str, Any]:
     """Words as they are; numbers that span decades on a logarithmic axis with a tick at each."""
     if not info.numeric:
-        return {"type": "category"}
+        return {"type": "category", "categoryorder": "array", "categoryarray": list(info.categories)}
     places = sorted({float(point.x) for line in info.lines for point in line.points})
     if len(places) < 3 or places[0] <= 0 or places[-1] / places[0] < DECADES:
         return {}

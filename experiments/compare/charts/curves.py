@@ -8,11 +8,13 @@ from typing import Any
 
 from experiments.charts.curves import (
     BAND_MEANINGS,
+    POINTED_AT,
     Band,
     Curve,
     CurvePoint,
     band_interval,
     band_trace,
+    hover_text,
     line_trace,
     missed_seeds,
     missed_seeds_note,
@@ -60,8 +62,58 @@ X_AXES: dict[str, XAxis] = {
         XAxis("samples", "Samples trained on", spent=("samples_seen",)),
         XAxis("bytes", "Bytes sent by anyone", "MB", 1e-6, ("bytes_up", "bytes_down", "bytes_peer")),
         XAxis("seconds", "Time", "s", spent=("seconds",)),
+        XAxis("cpu", "CPU time", "s", spent=("seconds_cpu",)),
     )
 }
+
+
+MOST_COLUMNS = 4
+MOST_BANDS = 3
+"""In a panel: more would cover each other."""
+MOST_PANELS = 12
+"""On one page."""
+
+
+@dataclass(frozen=True)
+class PanelPage:
+    """The cells of one page of panels; `left` are panels on other pages."""
+
+    cells: tuple[str, ...]
+    number: int = 1
+    pages: int = 1
+    panels: int = 1
+    left: int = 0
+
+
+def panel_page(styles: Mapping[str, CellStyle], number: int) -> PanelPage:
+    """Panels in order, by rows first: whole rows share a page where they fit."""
+    cells: dict[tuple[str, str], list[str]] = {}
+    for cell, style in sorted(styles.items(), key=lambda item: item[1].place):
+        cells.setdefault((style.row, style.column), []).append(cell)
+    columns = max(1, len({column for _, column in cells}))
+    most = max(1, MOST_PANELS // columns) * columns if columns <= MOST_PANELS else MOST_PANELS
+    pages = [list(cells.values())[start : start + most] for start in range(0, len(cells), most)] or [[]]
+    number = min(max(1, number), len(pages))
+    here = pages[number - 1]
+    return PanelPage(
+        tuple(cell for panel in here for cell in panel), number, len(pages), len(cells), len(cells) - len(here)
+    )
+
+
+def page_note(page: PanelPage, panels_of: str) -> str:
+    """As "2 of 14 strategies are on the next page"."""
+    if page.pages == 1:
+        return ""
+    where = "the next page" if page.number == 1 and page.pages == 2 else "other pages"
+    if page.number == 2 and page.pages == 2:
+        where = "the page before"
+    return f"{page.left} of {page.panels} {panels_of} are on {where}"
+
+
+SHARED_TIME_NOTE = (
+    "Seconds are of the wall clock, on workers that may share their machine: whatever else ran there is in them. CPU "
+    "time is not"
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +133,17 @@ class CompareCurvesInfo:
     target: float | None = None
     narrow: bool = False
     missed: int = 0
+    stacked: bool = False
+    """Every panel has a title of its own, because the grid of rows and columns would have gaps."""
+
+    def panel_words(self, style: CellStyle) -> tuple[str, str]:
+        """Row and column of a cell's panel."""
+        return style.stacked_panel if self.stacked else (style.row, style.column)
+
+    @property
+    def highlights(self) -> bool:
+        """Each panel is about one line: the others are there in grey."""
+        return len(self.panels) > 1 and all(len(panel.curves) < 2 for panel in self.panels)
 
     @property
     def curves(self) -> list[Curve]:
@@ -101,7 +164,7 @@ def compare_curves_info(
     target: float | None = None,
     narrow: bool = False,
 ) -> CompareCurvesInfo:
-    """In the metric's shown unit; `target` too. A cell without a finite value has no curve.
+    """In the metric's shown unit; `target` too. A cell without a finite value has no curve, one without any no panel.
 
     On a `narrow` screen panels stand below each other, each with the words of its row and column.
     """
@@ -109,18 +172,26 @@ def compare_curves_info(
     for point, interval in zip(points, band_intervals(points, band), strict=True):
         by_cell[point.cell].append((point, interval))
     panels: dict[tuple[str, str], list[Curve]] = {}
-    for cell, style in styles.items():
+    scale, stacked = metric.scale, narrow or leaves_gaps(styles)
+    for cell, style in sorted(styles.items(), key=lambda item: item[1].place):
         points_of_cell = tuple(
-            CurvePoint(p.round, p.mean * metric.scale, p.n, scale_interval(band, metric.scale), x_position(p, x))
-            for p, band in by_cell[cell]
+            CurvePoint(p.round, p.mean * scale, p.n, scale_interval(metric.clip(interval), scale), x_position(p, x))
+            for p, interval in by_cell[cell]
             if p.mean is not None
         )
-        here = panels.setdefault(style.stacked_panel if narrow else (style.row, style.column), [])
         if points_of_cell:
-            here.append(Curve(style.line.label, style.line.hue, style.line.dash, points_of_cell))
+            curve = Curve(style.line.label, style.line.hue, style.line.dash, points_of_cell)
+            panels.setdefault(style.stacked_panel if stacked else (style.row, style.column), []).append(curve)
     panel_curves = tuple(PanelCurves(row, column, tuple(curves)) for (row, column), curves in panels.items())
     lost, missed = sum(point.lost for point in points), missed_seeds(points)
-    return CompareCurvesInfo(metric, x, band, panel_curves, lost, target, narrow, missed)
+    return CompareCurvesInfo(metric, x, band, panel_curves, lost, target, narrow, missed, stacked)
+
+
+def leaves_gaps(styles: Mapping[str, CellStyle]) -> bool:
+    """Whether a grid of rows and columns would have empty panels, or more columns than a page is wide."""
+    panels = {(style.row, style.column) for style in styles.values()}
+    rows, columns = ({panel[side] for panel in panels} for side in (0, 1))
+    return len(rows) > 1 and (len(panels) < len(rows) * len(columns) or len(columns) > MOST_COLUMNS)
 
 
 def x_position(point: SeedStatistics, x: XAxis) -> float | None:
@@ -135,15 +206,49 @@ def band_intervals(points: Sequence[SeedStatistics], band: Band) -> list[tuple[f
 
 def compare_curves_figure(info: CompareCurvesInfo, drawing: LineOptions) -> dict[str, Any]:
     grid = info.grid
-    bands, lines = [], []
+    ghosts, bands, lines = [], [], []
     for panel in info.panels:
         place = grid.place(panel.row, panel.column)
         if place is None:
             continue
-        bands += [on_panel(band_trace(each), place) for each in panel.curves if any(p.band for p in each.points)]
-        lines += [on_panel(line_trace(each, info.metric), place) for each in panel.curves]
-    figure = {"data": [*bands, *lines], "layout": curves_layout(info, grid, drawing)}
+        few = len(panel.curves) <= MOST_BANDS
+        bands += [on_panel(band_of(each, few), place) for each in panel.curves if any(p.band for p in each.points)]
+        lines += [on_panel(panel_line(each, panel, info.metric), place) for each in panel.curves]
+        if info.highlights:
+            ghosts.append(on_panel(grey_trace([each for each in info.panels if each is not panel]), place))
+    figure = {"data": [*ghosts, *bands, *lines], "layout": curves_layout(info, grid, drawing)}
     return apply_line_options(figure, LineOptions(smoothing=drawing.smoothing))
+
+
+def panel_line(curve: Curve, panel: PanelCurves, metric: MetricLabel) -> dict[str, Any]:
+    """With its panel's words, which the list beside the chart says of the place that is pointed at."""
+    trace, words = line_trace(curve, metric), " · ".join(word for word in (panel.row, panel.column) if word)
+    return {**trace, "meta": {**trace["meta"], "panel": words}} if words else trace
+
+
+def band_of(curve: Curve, few: bool) -> dict[str, Any]:
+    """Where there are many, the browser shows the one of the line that a person points at."""
+    trace = band_trace(curve)
+    return trace if few else {**trace, "meta": {**trace["meta"], "pointed": True}}
+
+
+def grey_trace(panels: Sequence[PanelCurves]) -> dict[str, Any]:
+    """The lines of other panels, as one with gaps."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for curve in (curve for panel in panels for curve in panel.curves):
+        x += [*(point.place for point in curve.points), None]
+        y += [*(point.mean for point in curve.points), None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "line": {"width": 1},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "meta": {"muted": True},
+    }
 
 
 def curves_layout(info: CompareCurvesInfo, grid: PanelGrid, drawing: LineOptions) -> dict[str, Any]:
@@ -166,12 +271,19 @@ def compare_curves_legend(info: CompareCurvesInfo, notes: Mapping[str, str]) -> 
             "hue": curves[0].hue,
             "dash": curves[0].dash,
             "n": curves_seed_range(curves),
+            **last_value(curves, info.metric),
             "text": " · ".join(
                 part for part in (label, f"n={curves_seed_range(curves)}", notes.get(label, "")) if part
             ),
         }
         for label, curves in entries.items()
     ]
+
+
+def last_value(curves: Sequence[Curve], metric: MetricLabel) -> dict[str, Any]:
+    """Of a label that stands for one line: where it ends, in words and as a number to sort by."""
+    end = curves[0].points[-1]
+    return {"value": hover_text(end, metric), "last": end.mean} if len(curves) == 1 else {}
 
 
 def curves_seed_range(curves: Sequence[Curve]) -> str:
@@ -191,19 +303,17 @@ def last_value_text(panel: PanelCurves, curve: Curve, metric: MetricLabel) -> st
     return f"{words}: {metric.format_scaled(curve.points[-1].mean)} (n={curve.points[-1].n})"
 
 
-def compare_curves_notes(info: CompareCurvesInfo, *, drawn_cells: int, cells: int) -> str:
+def compare_curves_notes(info: CompareCurvesInfo) -> str:
     notes = []
     if any(point.band for curve in info.curves for point in curve.points):
-        notes.append(f"Band: {BAND_MEANINGS[info.band]}")
+        pointed = any(len(panel.curves) > MOST_BANDS for panel in info.panels)
+        notes.append(f"Band: {BAND_MEANINGS[info.band]}{POINTED_AT if pointed else ''}")
     if info.x.spent and info.curves:
         notes.append(f"{info.x.text}: mean over seeds of the total up to each round")
+    if info.x.name == "seconds" and info.curves:
+        notes.append(SHARED_TIME_NOTE)
     if info.lost:
         notes.append(f"{info.lost:,} {'value is' if info.lost == 1 else 'values are'} not finite (diverged), left out")
     if info.missed:
         notes.append(missed_seeds_note(info.missed))
-    if cells > drawn_cells:
-        notes.append(f"{drawn_cells} of {cells:,} cells drawn: choose fewer above to see the others")
-    hidden = len(info.panels) - info.grid.panels
-    if hidden > 0:
-        notes.append(f"{hidden} panels more than fit here")
     return " · ".join(notes)

@@ -9,8 +9,8 @@ from typing import Any
 from experiments.charts.chart import DataTable
 from experiments.charts.panels import PANELS_ACROSS, on_panel, panel_grid, panel_layout
 from experiments.compare.charts.values import samples_note, seeds_text
-from experiments.labels.axes import axis_title, value_text
 from experiments.labels.metrics import MetricLabel
+from experiments.labels.names import axis_title, value_text
 from experiments.statistics.over_seeds import Sample
 
 MOST_NUMBERED_FIELDS = 144

@@ -1,24 +1,29 @@
-"""A table of any axes down and across, as page, Markdown and LaTeX. Nothing is averaged but seeds."""
+"""A table of any axes down and across, for the page and for papers. Nothing is averaged but seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from experiments.charts.chart import DataTable
 from experiments.charts.styles import first_positions
 from experiments.compare.charts.values import (
+    FEWEST_SEEDS,
+    TIE_MEANING,
     Standing,
     ValueChoice,
     rival_groups,
+    sample_numbers,
     sample_text,
     samples_note,
     seeds_text,
     standings,
 )
-from experiments.labels.axes import Axes, axis_title
+from experiments.labels.axes import Axes
 from experiments.labels.metrics import MetricLabel
+from experiments.labels.names import axis_title
+from experiments.papers.tables import PaperField, PaperTable, strip_heads
 from experiments.statistics.over_seeds import Sample
 
 SamplesByCell = Mapping[tuple[str, int], Sample]
@@ -75,8 +80,11 @@ def pivot_table(
             line = grid.setdefault(row, {})
             if cell in samples:
                 line[here] = PivotEntry(samples[cell], standing.get(cell, ""))
-    head = sort_heads([column_head(cell, axes, columns, column, value_choice) for cell in cells for column in rounds])
-    rows = tuple((row, tuple(entries.get(place) for place in head)) for row, entries in grid.items())
+    heads = dict.fromkeys(column_head(cell, axes, columns, column, value_choice) for cell in cells for column in rounds)
+    head = tuple(sort_words(heads, [axes[axis] for axis in columns], rounds))
+    rows = tuple(
+        (row, tuple(grid[row].get(place) for place in head)) for row in sort_words(grid, [axes[axis] for axis in down])
+    )
     return PivotTable(label, down, (*columns, *(("round",) if value_choice.kind == "at" else ())), head, rows, compared)
 
 
@@ -95,13 +103,19 @@ def cell_words(cell: str, axes: Axes, chosen: Sequence[str]) -> tuple[str, ...]:
 def column_head(
     cell: str, axes: Axes, columns: Sequence[str], column: int, value_choice: ValueChoice
 ) -> tuple[str, ...]:
-    return (*cell_words(cell, axes, columns), *((f"round {column}",) if value_choice.kind == "at" else ()))
+    return (*cell_words(cell, axes, columns), *((round_word(column),) if value_choice.kind == "at" else ()))
 
 
-def sort_heads(heads: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """Each once, those with the same first word side by side, words in the order of first appearance."""
-    places = [first_positions(words) for words in zip(*heads, strict=True)]
-    return tuple(sorted(set(heads), key=lambda head: [place[word] for place, word in zip(places, head, strict=True)]))
+def sort_words(
+    heads: Iterable[tuple[str, ...]], axes: Sequence[Mapping[str, str]], rounds: Sequence[int] = ()
+) -> list[tuple[str, ...]]:
+    """In the order of their axes' values, those with the same first word side by side; rounds as they were named."""
+    places = [first_positions(words.values()) for words in axes] + [first_positions(map(round_word, rounds))]
+    return sorted(heads, key=lambda head: [place[word] for place, word in zip(places, head, strict=False)])
+
+
+def round_word(column: int) -> str:
+    return f"round {column}"
 
 
 def head_spans(heads: Sequence[tuple[str, ...]], level: int) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -109,30 +123,21 @@ def head_spans(heads: Sequence[tuple[str, ...]], level: int) -> Iterator[tuple[t
         yield words_so_far, len(list(equal_heads))
 
 
-def pivot_markdown(table: PivotTable) -> str:
-    names = [axis_title(axis) for axis in table.down] or [""]
-    heads = [" · ".join(head) or table.label.axis for head in table.head]
-    lines = [markdown_row([*names, *heads]), markdown_row(["---"] * len(names) + ["---:"] * len(heads))]
-    for row, entries in table.rows:
-        lines.append(markdown_row([*(row or ("",)), *(markdown_entry(entry, table.label) for entry in entries)]))
-    return "\n".join([*lines, "", f"{table.label.axis}, {pivot_caption(table)}"]) + "\n"
+def pivot_paper_table(table: PivotTable) -> PaperTable:
+    heads = tuple(axis_title(axis) for axis in table.down)
+    rows = tuple(
+        (strip_heads(row, heads), tuple(paper_field(entry, table.label) for entry in entries))
+        for row, entries in table.rows
+    )
+    return PaperTable(heads, tuple(head or (table.label.axis,) for head in table.head), rows)
 
 
-def markdown_entry(entry: PivotEntry | None, label: MetricLabel) -> str:
+def paper_field(entry: PivotEntry | None, label: MetricLabel) -> PaperField:
+    """With how many seeds there are, where some are lost."""
     if entry is None:
-        return "–"
-    text = sample_text(entry.sample, label)
-    marked = {"best": f"**{text}**", "tie": f"{text} †", "": text}[entry.standing]
-    return f"{marked}{entry_note(entry.sample)}"
-
-
-def entry_note(sample: Sample) -> str:
-    """As " (n=2, 3 diverged)", where seeds are lost."""
-    return "" if sample.complete else f" ({seeds_text(sample)})"
-
-
-def markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        return PaperField("–")
+    note = "" if entry.sample.complete else seeds_text(entry.sample)
+    return PaperField(sample_text(entry.sample, label), entry.standing, note, sample_numbers(entry.sample, label))
 
 
 def pivot_caption(table: PivotTable) -> str:
@@ -142,7 +147,9 @@ def pivot_caption(table: PivotTable) -> str:
     if "best" in standings_found:
         parts.append("bold: best mean among cells that differ only in " + axis_title(table.compared))
     if "tie" in standings_found:
-        parts.append("†: no different from the best (95 % interval of the paired difference includes 0)")
+        parts.append(f"†: {TIE_MEANING}, {seed_counts(table)})")
+    elif standings_found and max(entry.sample.n for entry in table.entries) < FEWEST_SEEDS:
+        parts.append(f"with fewer than {FEWEST_SEEDS} seeds nothing is said of the difference to it")
     if note := samples_note(entry.sample for entry in table.entries):
         parts.append(f"{note}, and a cell that lost seeds is never called the best")
     return "; ".join(parts)
@@ -164,96 +171,3 @@ def pivot_data(cells: Sequence[str], axes: Axes, values: SamplesByCell, *, compa
             numbers = (each.mean, each.std, each.n, each.lost, each.missed, standing.get(cell, ""))
             rows.append((cell, *cell_words(cell, axes, list(axes)), column or "", *numbers))
     return DataTable(columns, tuple(rows))
-
-
-LATEX_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "·": r"$\cdot$",
-    "±": r"$\pm$",
-    "†": r"$\dagger$",
-    "–": "--",
-    "≈": r"$\approx$",
-    "×": r"$\times$",
-}
-
-
-def latex_escape(text: str) -> str:
-    return "".join(LATEX_ESCAPES.get(letter, letter) for letter in text)
-
-
-def pivot_latex(table: PivotTable) -> str:
-    """A whole table environment; its only package is booktabs."""
-    names = max(1, len(table.down))
-    lines = [
-        r"% \usepackage{booktabs}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{latex_escape(f'{table.label.axis}: {pivot_caption(table)}.')}}}",
-        rf"\begin{{tabular}}{{{'l' * names}{'r' * len(table.head)}}}",
-        r"\toprule",
-        *latex_heads(table, names),
-        r"\midrule",
-        *(
-            latex_row([*(map(latex_escape, row or ("",))), *(latex_entry(each, table.label) for each in entries)])
-            for row, entries in table.rows
-        ),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def latex_heads(table: PivotTable, names: int) -> Iterator[str]:
-    """A line for each axis across, neighbours with the same word joined; the last also names the axes that go down."""
-    if not table.head_levels:
-        yield latex_row([*latex_down_names(table, names), latex_escape(table.label.axis)])
-    for level, words in enumerate(table.head_levels, start=1):
-        last = level == len(table.head_levels)
-        joined = [
-            latex_multicolumn(latex_escape(word), width) if width > 1 else latex_escape(word) for word, width in words
-        ]
-        yield latex_row([*(latex_down_names(table, names) if last else [""] * names), *joined])
-        if not last:
-            yield from latex_rules(words, names)
-
-
-def latex_rules(words: Sequence[tuple[str, int]], names: int) -> Iterator[str]:
-    start = names + 1
-    for _, width in words:
-        if width > 1:
-            yield rf"\cmidrule(lr){{{start}-{start + width - 1}}}"
-        start += width
-
-
-def latex_down_names(table: PivotTable, names: int) -> list[str]:
-    return [latex_escape(axis_title(axis).capitalize()) for axis in table.down] or [""] * names
-
-
-def latex_multicolumn(text: str, width: int) -> str:
-    return rf"\multicolumn{{{width}}}{{c}}{{{text}}}"
-
-
-def latex_entry(entry: PivotEntry | None, label: MetricLabel) -> str:
-    if entry is None:
-        return "--"
-    note = entry_note(entry.sample)
-    if entry.sample.mean is None:
-        return f"--{note}"
-    text = sample_text(entry.sample, label, r" \pm ").replace("inf", r"\infty")
-    if entry.standing == "best":
-        return rf"$\mathbf{{{text}}}$"
-    return rf"${text}^{{\dagger}}$" if entry.standing == "tie" else f"${text}${note}"
-
-
-def latex_row(cells: Sequence[str]) -> str:
-    return f"{' & '.join(cells)} \\\\"

@@ -31,7 +31,7 @@ def curve_published_marks(
     traces = []
     for cell, cell_marks in marks.items():
         style = styles.get(cell)
-        panel = info.grid.place(*(style.stacked_panel if info.narrow else (style.row, style.column))) if style else None
+        panel = info.grid.place(*info.panel_words(style)) if style else None
         if style and panel and cell_marks and not info.x.spent:
             trace = mark_trace(cell_marks, [mark.x for mark in cell_marks], style.line.label, style.line.hue)
             traces.append(on_panel(trace, panel))

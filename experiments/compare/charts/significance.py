@@ -335,7 +335,6 @@ def setting_columns(each: SettingDifference, label: MetricLabel) -> tuple[float 
     return (*means, *numbers, None, None, *lost)
 
 
-MOST_SETTINGS = 60
 MOST_NOTES = 3
 ROW_HEIGHT = 26
 STANDING_WORDS: dict[SettingStanding, str] = {
@@ -353,7 +352,7 @@ def forest_figure(pair: PairInfo, label: MetricLabel) -> dict[str, Any]:
     known = [each for each in pair.settings if each.difference is not None]
     known.sort(key=lambda each: each.difference.mean if each.difference else 0.0)
     data = []
-    for each in known[-MOST_SETTINGS:]:
+    for each in known:
         difference = each.difference
         assert difference is not None
         kind = each.standing(higher=label.higher_is_better)

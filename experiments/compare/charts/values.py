@@ -11,7 +11,7 @@ from experiments.labels.metrics import MetricLabel
 from experiments.statistics.intervals import paired_difference
 from experiments.statistics.over_seeds import Sample, best_complete
 
-ValueKind = Literal["final", "best", "last", "at", "rounds", "bytes", "seconds"]
+ValueKind = Literal["final", "best", "last", "at", "rounds", "bytes", "seconds", "cpu"]
 VALUE_KINDS: dict[ValueKind, str] = {
     "final": "last round",
     "best": "best round",
@@ -20,8 +20,12 @@ VALUE_KINDS: dict[ValueKind, str] = {
     "rounds": "rounds to target",
     "bytes": "MB to target",
     "seconds": "seconds to target",
+    "cpu": "CPU seconds to target",
 }
 Standing = Literal["best", "tie", ""]
+FEWEST_SEEDS = 3
+"""Fewer matching seeds are too few to say that a difference was looked for and not found."""
+TIE_MEANING = "not shown to differ from the best (the 95 % interval of the paired difference includes 0"
 
 
 class CountedSeeds(Protocol):
@@ -46,7 +50,7 @@ class ValueChoice:
 
     @property
     def to_target(self) -> bool:
-        return self.kind in ("rounds", "bytes", "seconds")
+        return self.kind in ("rounds", "bytes", "seconds", "cpu")
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -61,6 +65,7 @@ def value_label(metric: MetricLabel, choice: ValueChoice) -> MetricLabel:
             "rounds": ("Rounds", "", 1.0, 1),
             "bytes": ("Traffic", "MB", 1e-6, 2),
             "seconds": ("Time", "s", 1.0, 1),
+            "cpu": ("CPU time", "s", 1.0, 1),
         }[choice.kind]
         return MetricLabel(choice.kind, f"{text} to {goal} {metric.text.lower()}", unit, scale, digits)
     return replace(metric, text=f"{metric.text} {moment_text(choice)}")
@@ -79,6 +84,12 @@ def sample_text(sample: Sample | None, label: MetricLabel, plus_minus: str = " Â
         return "â€“"
     spread = "" if sample.std is None else f"{plus_minus}{label.format(sample.std)}"
     return f"{label.format(sample.mean)}{spread}"
+
+
+def sample_numbers(sample: Sample, label: MetricLabel) -> tuple[float | None, float | None, int]:
+    """Mean, deviation and seeds, in the shown unit and to the last digit."""
+    mean, std = (None if each is None else each * label.scale for each in (sample.mean, sample.std))
+    return mean, std, sample.n
 
 
 def lost_text(lost: int, missed: int) -> str:
@@ -125,7 +136,9 @@ def setting_of(cell: str, axes: Axes, compared: str) -> tuple[str, ...]:
 
 
 def standings(samples: Mapping[str, Sample], groups: Sequence[Sequence[str]], *, higher: bool) -> dict[str, Standing]:
-    """The best mean of each group of rivals, or several equal ones, and ties: their paired 95 % interval includes 0.
+    """The best mean of each group of rivals, or several equal ones, and ties, which were not shown to differ from it.
+
+    Their paired 95 % interval over three seeds or more includes 0; fewer show nothing either way.
 
     Cells that lost seeds are neither; none is the best where one of those could be it, or where every rival lost some.
     """
@@ -139,6 +152,6 @@ def standings(samples: Mapping[str, Sample], groups: Sequence[Sequence[str]], *,
             difference = paired_difference(samples[best], samples[cell])
             if samples[cell].mean == samples[best].mean:
                 standing_by_cell[cell] = "best"
-            elif difference is not None and difference.verdict == "tie":
+            elif difference is not None and difference.n >= FEWEST_SEEDS and difference.verdict == "tie":
                 standing_by_cell[cell] = "tie"
     return standing_by_cell

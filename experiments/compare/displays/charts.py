@@ -13,8 +13,8 @@ from experiments.charts.chart import Chart, DataTable, empty_chart
 from experiments.charts.smoothing import LineOptions
 from experiments.charts.styles import HUES, CellStyle, LineStyle, dash_at
 from experiments.client_data.charts import held_description, held_figure, held_info, held_title
-from experiments.client_data.selectors import client_distribution
-from experiments.compare.chart_builders import MOST_LINES, published_beside_values, published_of_selection
+from experiments.client_data.services import distribution_or_request
+from experiments.compare.chart_builders import published_beside_values, published_of_selection
 from experiments.compare.charts.bars import (
     BarsInfo,
     bars_description,
@@ -46,8 +46,9 @@ from experiments.compare.charts.values import ValueChoice
 from experiments.compare.choices import choices_of
 from experiments.compare.displays.subject import Subject
 from experiments.compare.samples import one_column, samples_of, spent_samples
-from experiments.labels.axes import method_name
+from experiments.core.errors import PendingError
 from experiments.labels.metrics import DETECTOR_ACCURACY, MetricLabel, metric_label, percent_label
+from experiments.labels.names import method_slug
 from experiments.presets.marks import marks_on_curve
 from experiments.statistics.curves import curve_statistics
 from experiments.statistics.over_seeds import SeedStatistics
@@ -61,7 +62,7 @@ TOGETHER = {"accuracy": "all detectors together (the surest decides)", DETECTOR_
 
 def swap_moments_chart(subject: Subject) -> Chart:
     """A panel for each data set."""
-    styles = dict(list(subject.styles_by_column(column="dataset").items())[:MOST_LINES])
+    styles = subject.styles_by_column(column="dataset")
     points = curve_statistics(cells=runs_by_cell(subject, styles), metric="accuracy")
     info = compare_curves_info(points, styles, metric_label("accuracy"), narrow=subject.narrow)
     moments_by_label = {
@@ -73,7 +74,7 @@ def swap_moments_chart(subject: Subject) -> Chart:
     figure = {**chart.figure, "data": [*chart.figure["data"], *swap_moment_marks(info, moments_by_label)]}
     notes = [
         swap_moments_note(moments_by_label),
-        compare_curves_notes(info, drawn_cells=len(styles), cells=len(subject.selection.cells)),
+        compare_curves_notes(info),
     ]
     return replace(chart, figure=figure, notes=" · ".join(filter(None, notes)))
 
@@ -91,7 +92,7 @@ def detectors_together_chart(subject: Subject) -> Chart:
 
 def metrics_chart(title: str, subject: Subject, words: Mapping[str, str], *, first: int = 0) -> Chart:
     """Several metrics in one chart from that round on, a panel for each cell that has detectors."""
-    cells = [cell for cell in subject.selection.cells if method_name(cell.spec) == "athena" and not is_app(cell.spec)]
+    cells = [cell for cell in subject.selection.cells if method_slug(cell.spec) == "athena" and not is_app(cell.spec)]
     panels = panel_words(subject, [cell.key for cell in cells])
     points: list[SeedStatistics] = []
     styles: dict[str, CellStyle] = {}
@@ -123,7 +124,7 @@ def display_curves_chart(
     marks: Mapping[str, Sequence[PublishedMark]] = MappingProxyType({}),
 ) -> Chart:
     published_marks = curve_published_marks(info, styles, marks)
-    notes = [compare_curves_notes(info, drawn_cells=0, cells=0), PUBLISHED_NOTE if published_marks else ""]
+    notes = [compare_curves_notes(info), PUBLISHED_NOTE if published_marks else ""]
     columns = ("line", "round", "mean", "std", "n", "lost", "missed")
     return Chart(
         title,
@@ -169,7 +170,10 @@ def held_chart(subject: Subject, of: Literal["classes", "samples"]) -> Chart:
     cell = next((cell for cell in subject.selection.cells if flat[cell.key].get("partition") == "natural"), None)
     if cell is None:
         return empty_chart(held_title(of), "No cell of this study has the data set's own clients.")
-    distribution = client_distribution(federation_spec(cell.spec))
+    try:
+        distribution = distribution_or_request(federation_spec(cell.spec))
+    except PendingError as error:
+        return empty_chart(held_title(of), error.detail)
     info = held_info(distribution.held if of == "classes" else distribution.sizes, of)
     table = lambda: DataTable((of, "clients"), tuple(zip(info.names, info.clients, strict=True)))  # noqa: E731
     return Chart(held_title(of), held_figure(info), held_description(info), table, distribution.dataset)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from experiments.compare.chart_builders import MOST_LINES
 from experiments.compare.displays.subject import Subject
-from experiments.labels.axes import MAIN_AXES, Axes, axis_title
+from experiments.labels.axes import MAIN_AXES, Axes
 from experiments.labels.metrics import metric_label, sort_metric_names
 
 RATIO = "hybrid.ratio"
+MOST_LINES = 40
+"""In one chart of a page for a paper; Compare has pages instead."""
 SKEWS = ("label-dirichlet", "classes-per-client", "shards")
 
 
@@ -58,11 +59,11 @@ def split_curves(subject: Subject, title: str) -> list[tuple[str, list[tuple[str
     order = sorted(
         axes, key=lambda axis: (axis == "hybrid.method", len(set(axes[axis].values())), axis not in MAIN_AXES)
     )
-    return split_cells([cell.key for cell in subject.selection.cells], axes, order, title, [])
+    return split_cells([cell.key for cell in subject.selection.cells], axes, subject.selection.slugs, order, title, [])
 
 
 def split_cells(
-    cells: Sequence[str], axes: Axes, order: Sequence[str], title: str, only: list[tuple[str, str]]
+    cells: Sequence[str], axes: Axes, slugs: Axes, order: Sequence[str], title: str, only: list[tuple[str, str]]
 ) -> list[tuple[str, list[tuple[str, str]]]]:
     if len(cells) <= MOST_LINES or not order:
         return [(title, only)]
@@ -71,12 +72,12 @@ def split_cells(
     for cell in cells:
         parts.setdefault(axes[axis][cell], []).append(cell)
     if len(parts) == 1:
-        return split_cells(cells, axes, rest, title, only)
+        return split_cells(cells, axes, slugs, rest, title, only)
     return [
         part
         for word, own in parts.items()
         for part in split_cells(
-            own, axes, rest, f"{title}, {axis_title(axis)} {word}", [*only, ("only", f"{axis}:{word}")]
+            own, axes, slugs, rest, f"{title}, {word}", [*only, ("only", f"{axis}:{slugs[axis][own[0]]}")]
         )
     ]
 
@@ -91,8 +92,8 @@ def overlay_views(subject: Subject) -> list[CompareView]:
 
 
 def skewed_partitions(subject: Subject) -> list[str]:
-    """The words of partitions that skew labels, where there are others too."""
-    words = subject.selection.axes.get("partition", {})
+    """The slugs of partitions that skew labels, where there are others too."""
+    words = subject.selection.slugs.get("partition", {})
     skewed = [words[cell] for cell, row in subject.selection.flat.items() if words and row.get("partition") in SKEWS]
     return list(dict.fromkeys(skewed))
 
@@ -119,19 +120,21 @@ def tuning_views(subject: Subject) -> list[CompareView]:
     """Final accuracy over batch size and learning rate, a panel for each number of epochs, of everything that was tried
     with several of both."""
     axes = {axis: words for axis, words in subject.selection.axes.items() if axis not in TUNED_AXES}
-    tried: dict[tuple[str, ...], list[tuple[Any, Any]]] = {}
+    tried: dict[tuple[str, ...], dict[str, tuple[Any, Any]]] = {}
     for cell, row in subject.selection.flat.items():
         if row.get(BATCH_SIZE) is not None and row.get(RATE) is not None:
-            tried.setdefault(tuple(axes[axis][cell] for axis in axes), []).append((row[BATCH_SIZE], row[RATE]))
+            tried.setdefault(tuple(axes[axis][cell] for axis in axes), {})[cell] = row[BATCH_SIZE], row[RATE]
     return [
-        CompareView(" · ".join(["The tuning grid", *words]), "map", tuning_query(subject, list(axes), words))
-        for words, settings in tried.items()
-        if all(len(set(values)) > 1 for values in zip(*settings, strict=True))
+        CompareView(
+            " · ".join(["The tuning grid", *words]), "map", tuning_query(subject, list(axes), next(iter(cells)))
+        )
+        for words, cells in tried.items()
+        if all(len(set(values)) > 1 for values in zip(*cells.values(), strict=True))
     ]
 
 
-def tuning_query(subject: Subject, axes: Sequence[str], words: Sequence[str]) -> str:
-    only = [("only", f"{axis}:{word}") for axis, word in zip(axes, words, strict=True)]
+def tuning_query(subject: Subject, axes: Sequence[str], cell: str) -> str:
+    only = [("only", f"{axis}:{subject.selection.slugs[axis][cell]}") for axis in axes]
     return view_query(subject, ("against", BATCH_SIZE), ("second", RATE), *only)
 
 

@@ -33,6 +33,11 @@ class DisplayContent:
     wide: bool = True
     """Its charts have a row of their own."""
 
+    @property
+    def is_empty(self) -> bool:
+        """As where a study is too large for its tables."""
+        return not (self.views or self.charts or self.tables or self.holdings)
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -46,7 +51,8 @@ def displays_for(subject: Subject, names: Sequence[Display] = get_args(Display))
     """Those of them that fit; nothing before the first run has a value."""
     if not subject.metrics:
         return []
-    contents = [display_content(name, subject) for name in names if OFFERS[name].fits(subject)]
+    fitting = [display_content(name, subject) for name in names if OFFERS[name].fits(subject)]
+    contents = [each for each in fitting if not each.is_empty]
     paired = all(name in [each.name for each in contents] for name in BARS)
     return [replace(each, wide=not (paired and each.name in BARS)) for each in contents]
 

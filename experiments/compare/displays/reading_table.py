@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,30 +10,21 @@ from experiments.compare.charts.values import (
     Standing,
     lost_text,
     rival_groups,
+    sample_numbers,
     sample_text,
     samples_note,
     setting_of,
     standings,
 )
-from experiments.labels.axes import Axes, axis_title
+from experiments.labels.axes import Axes
 from experiments.labels.metrics import MetricLabel
+from experiments.labels.names import axis_title
+from experiments.papers.tables import PaperField, PaperTable, strip_heads
 from experiments.presets.preset import ArgMax, BestReading, CurveReading, Max, Over, Reach
 from experiments.presets.readings import CurvesBySeed, read_mean_curve, read_sample
 from experiments.statistics.over_seeds import Sample, merge_seeds
 
 MOST_OPEN_ROWS = 24
-
-
-@dataclass(frozen=True)
-class TableField:
-    text: str
-    standing: Standing = ""
-    note: str = ""
-
-
-def strip_heads(words: Sequence[str], heads: Sequence[str]) -> tuple[str, ...]:
-    """Without what their column's head says already: 0.4 below "hybrid ratio"."""
-    return tuple(word.removeprefix(f"{head} ") for word, head in zip(words, heads, strict=True))
 
 
 @dataclass(frozen=True)
@@ -42,15 +34,33 @@ class DisplayTable:
     title: str
     heads: tuple[str, ...]
     columns: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], tuple[TableField, ...]], ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[PaperField, ...]], ...]
     caption: str = ""
     detail: bool = False
     """Of interest to few."""
 
     @property
+    def slug(self) -> str:
+        """Its name in an address."""
+        return slug(self.title)
+
+    @property
+    def paper_table(self) -> PaperTable:
+        return PaperTable(self.heads, tuple((column,) for column in self.columns), self.rows)
+
+    @property
     def long(self) -> bool:
         """Better folded away at first."""
         return self.detail or len(self.rows) > MOST_OPEN_ROWS
+
+
+def slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def sample_field(sample: Sample, label: MetricLabel, standing: Standing = "") -> PaperField:
+    note = lost_text(sample.lost, sample.missed)
+    return PaperField(sample_text(sample, label), standing, note, sample_numbers(sample, label))
 
 
 STABLE_FROM, STABLE_TO = 16, 100
@@ -119,11 +129,7 @@ def reading_table(
         (
             row_words(cell, label_axes, compared),
             tuple(
-                TableField(
-                    sample_text(column_samples[cell], column.label),
-                    best.get(cell, ""),
-                    lost_text(column_samples[cell].lost, column_samples[cell].missed),
-                )
+                sample_field(column_samples[cell], column.label, best.get(cell, ""))
                 for column, column_samples, best in zip(columns, samples, standing, strict=True)
             ),
         )
@@ -144,7 +150,7 @@ def column_sample(reading: CurveReading, seeds: CurvesBySeed) -> Sample:
     return merge_seeds({} if value is None else {0: [value]})
 
 
-READING_CAPTION = "Mean ± std over seeds; bold: the best of rivals; †: no different from it by the paired 95 % interval"
+READING_CAPTION = "Mean ± std over seeds; bold: best of rivals; †: not shown to differ from it (paired 95 % interval)"
 
 
 def row_heads(axes: Axes, compared: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from django.http import QueryDict
@@ -12,7 +12,8 @@ from experiments.charts.styles import CellStyle
 from experiments.compare.charts.values import compared_axis
 from experiments.compare.choices import choices_of
 from experiments.compare.selection import Selection, selection_of
-from experiments.labels.axes import COMPONENT_KINDS, MAIN_AXES, follows_from
+from experiments.labels.axes import MAIN_AXES, follows_from
+from experiments.labels.names import COMPONENT_KINDS
 from experiments.models import RunState, Study
 from experiments.presets.preset import Preset
 from experiments.presets.readings import CurvesBySeed
@@ -23,6 +24,7 @@ from workers.spec import is_app
 
 DEFAULT_TARGET = 0.9
 MOST_TABLE_ROUNDS = 5
+MOST_TABLE_CELLS, MOST_TABLE_VALUES = 150, 150_000
 SAMPLED_CELLS = 40
 """So many cells' first runs tell which metrics there are."""
 
@@ -36,6 +38,7 @@ class Subject:
     at: tuple[int, ...] = ()
     narrow: bool = False
     """Drawn on a small screen."""
+    known_curves: dict[tuple[str, ...], dict[str, CurvesBySeed]] = field(default_factory=dict)
 
     @cached_property
     def selection(self) -> Selection:
@@ -86,8 +89,19 @@ class Subject:
     def compared(self) -> str:
         return compared_axis(self.selection.axes)
 
+    @property
+    def is_large(self) -> bool:
+        """More than anybody reads in a table, and than a web server should hold in memory as single numbers."""
+        runs = len(self.selection.runs)
+        return len(self.selection.cells) > MOST_TABLE_CELLS or runs * max(1, self.rounds) > MOST_TABLE_VALUES
+
     def curves(self, *metrics: str) -> dict[str, CurvesBySeed]:
-        """Of finished runs; a cell without any has no seeds."""
+        """Of finished runs; a cell without any has no seeds. Read once, however many tables ask for them."""
+        if metrics not in self.known_curves:
+            self.known_curves[metrics] = self.read_curves(*metrics)
+        return self.known_curves[metrics]
+
+    def read_curves(self, *metrics: str) -> dict[str, CurvesBySeed]:
         done = [run.pk for run in self.selection.runs.values() if run.state == RunState.DONE]
         curves_by_run = read_run_curves(done, list(metrics))
         return {

@@ -6,28 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import BooleanField, F, Func
 from django.http import QueryDict
 
 from experiments.compare.chart_builders import no_values_text, selection_table
 from experiments.compare.charts.pivot_table import PivotEntry, PivotTable, pivot_caption
-from experiments.compare.charts.values import lost_text, sample_text
 from experiments.compare.choices import choices_of
 from experiments.compare.displays.reading_table import (
     BEST_COLUMNS,
     DisplayTable,
-    TableField,
     reading_table,
     row_heads,
     row_words,
+    sample_field,
     stability_columns,
-    strip_heads,
     target_column,
 )
 from experiments.compare.displays.subject import Subject
 from experiments.compare.samples import samples_of
-from experiments.labels.axes import Axes, axis_title, method_name
+from experiments.labels.axes import Axes
 from experiments.labels.metrics import metric_label
+from experiments.labels.names import axis_title, method_slug
 from experiments.models import Run, RunState
+from experiments.papers.tables import PaperField, strip_heads
 from experiments.presets.preset import Final
 from experiments.presets.readings import (
     BYTES,
@@ -40,9 +41,12 @@ from experiments.presets.readings import (
 from experiments.results.charts.findings import finding_text
 
 MOST_MEMBER_TABLES = 6
+MOST_GROUPINGS = 500
 
 
 def rounds_tables(subject: Subject) -> list[DisplayTable]:
+    if subject.is_large:
+        return []
     rounds = " ".join(map(str, subject.table_rounds))
     best = reading_table(
         "Best accuracy and its round",
@@ -56,6 +60,8 @@ def rounds_tables(subject: Subject) -> list[DisplayTable]:
 
 
 def stability_tables(subject: Subject) -> list[DisplayTable]:
+    if subject.is_large:
+        return []
     columns, curves = stability_columns(subject.rounds), subject.curves("accuracy")
     title = "Accuracy: its best, and how steady it is"
     axes, label_axes = subject.selection.axes, subject.label_axes
@@ -63,10 +69,12 @@ def stability_tables(subject: Subject) -> list[DisplayTable]:
 
 
 def final_tables(subject: Subject) -> list[DisplayTable]:
-    return [pivot_display_table(subject, [], across=subject.compared)]
+    return [] if subject.is_large else [pivot_display_table(subject, [], across=subject.compared)]
 
 
 def rounds_to_target_tables(subject: Subject) -> list[DisplayTable]:
+    if subject.is_large:
+        return []
     columns = [target_column(subject.target)]
     title = f"Rounds to {100 * subject.target:g} % test accuracy"
     axes, label_axes = subject.selection.axes, subject.label_axes
@@ -78,6 +86,8 @@ def rounds_to_target_tables(subject: Subject) -> list[DisplayTable]:
 
 
 def convergence_tables(subject: Subject) -> list[DisplayTable]:
+    if subject.is_large:
+        return []
     curves = subject.curves("accuracy", DETECTORS, *BYTES)
     return [convergence_table(curves, subject.label_axes, compared=subject.compared)]
 
@@ -88,9 +98,18 @@ def group_tables(subject: Subject) -> list[DisplayTable]:
     return [groups_table(groupings), members_table(first[:MOST_MEMBER_TABLES])]
 
 
+class FoundGroups(Func):
+    """Whether a run's findings have groups, whatever strategy found them: told by the database, which has to read
+    the findings of thousands of runs."""
+
+    template = "jsonb_path_exists(%(expressions)s, '$.*.groups')"
+    output_field = BooleanField()
+
+
 def run_groupings(subject: Subject) -> list[Grouping]:
-    done = Run.objects.filter(pk__in=list(subject.selection.runs), state=RunState.DONE)
-    findings = dict(done.values_list("pk", "findings"))
+    found = FoundGroups(F("findings"))
+    done = Run.objects.filter(found, pk__in=list(subject.selection.runs), state=RunState.DONE).order_by("pk")
+    findings = dict(done.values_list("pk", "findings")[:MOST_GROUPINGS])
     return [
         Grouping(subject.cell_styles[run.cell].whole_label, run.seed, finding)
         for run in subject.selection.runs.values()
@@ -116,26 +135,25 @@ def pivot_display_table(subject: Subject, chosen: list[tuple[str, str]], *, acro
     return DisplayTable(table.label.axis, heads, columns, rows, words)
 
 
-def table_field(entry: PivotEntry | None, table: PivotTable) -> TableField:
-    if entry is None:
-        return TableField("–")
-    note = lost_text(entry.sample.lost, entry.sample.missed)
-    return TableField(sample_text(entry.sample, table.label), entry.standing, note)
+def table_field(entry: PivotEntry | None, table: PivotTable) -> PaperField:
+    return PaperField("–") if entry is None else sample_field(entry.sample, table.label, entry.standing)
 
 
 def centralised_tables(subject: Subject) -> list[DisplayTable]:
     """Final accuracy of training on pooled data: a row for each data set and model, a column for each run length."""
+    if subject.is_large:
+        return []
     curves = subject.curves("accuracy")
-    cells = [cell for cell in subject.selection.cells if method_name(cell.spec) == "centralised"]
+    cells = [cell for cell in subject.selection.cells if method_slug(cell.spec) == "centralised"]
     epochs = sorted({centralised_epochs(cell.spec) for cell in cells})
     label, reading = metric_label("accuracy"), Final(take="final")
-    rows: dict[tuple[str, str], dict[int, TableField]] = {}
+    rows: dict[tuple[str, str], dict[int, PaperField]] = {}
     for cell in cells:
         sample = read_sample(reading, curves[cell.key])
-        field = TableField(sample_text(sample, label), note=lost_text(sample.lost, sample.missed))
+        field = sample_field(sample, label)
         heads = (str(cell.spec["dataset"]["name"]), str(cell.spec["model"]["name"]))
         rows.setdefault(heads, {})[centralised_epochs(cell.spec)] = field
-    filled = tuple((heads, tuple(row.get(each, TableField("–")) for each in epochs)) for heads, row in rows.items())
+    filled = tuple((heads, tuple(row.get(each, PaperField("–")) for each in epochs)) for heads, row in rows.items())
     columns = tuple(f"{each:,} epochs" for each in epochs)
     title = f"Training on pooled data: {label.axis}"
     return [DisplayTable(title, ("data set", "model"), columns, filled, "Mean ± std over seeds")]
@@ -157,16 +175,16 @@ def convergence_table(cells: Mapping[str, CurvesBySeed], axes: Axes, *, compared
     return DisplayTable("Until convergence", row_heads(axes, compared), CONVERGENCE_COLUMNS, rows, CONVERGENCE_CAPTION)
 
 
-def convergence_fields(seeds: CurvesBySeed) -> tuple[TableField, ...]:
+def convergence_fields(seeds: CurvesBySeed) -> tuple[PaperField, ...]:
     effort = convergence_effort(seeds)
     if effort is None:
-        return (TableField("not yet"), TableField("–"), TableField("–"), TableField("–"))
+        return (PaperField("not yet"), PaperField("–"), PaperField("–"), PaperField("–"))
     megabytes = effort.bytes_per_epoch * 1e-6
     never = convergence_numbers(seeds).count(None)
     return (
-        TableField(f"{effort.mean:.1f} ± {effort.deviation:.1f}", note=f"{never} never" if never else ""),
+        PaperField(f"{effort.mean:.1f} ± {effort.deviation:.1f}", note=f"{never} never" if never else ""),
         *(
-            TableField(f"{value:,.2f}")
+            PaperField(f"{value:,.2f}")
             for value in (megabytes, megabytes * effort.mean, megabytes * (effort.mean + effort.deviation))
         ),
     )
@@ -198,10 +216,10 @@ def groups_table(groupings: Sequence[Grouping]) -> DisplayTable:
     return DisplayTable("Groups found", ("cell", "seed"), GROUP_COLUMNS, rows, caption)
 
 
-def group_fields(finding: Mapping[str, Any]) -> tuple[TableField, ...]:
+def group_fields(finding: Mapping[str, Any]) -> tuple[PaperField, ...]:
     sizes = [len(group["members"]) for group in finding["groups"]]
     values = [len(sizes), sizes, finding.get("purity"), finding.get("class_sets"), len(finding.get("noise") or ())]
-    return (*(TableField(finding_text(each)) for each in values), TableField(finding_text(finding.get("eps"))))
+    return (*(PaperField(finding_text(each)) for each in values), PaperField(finding_text(finding.get("eps"))))
 
 
 def number_spans(numbers: Sequence[int]) -> str:
@@ -219,7 +237,7 @@ def members_table(groupings: Sequence[Grouping]) -> DisplayTable:
     rows = tuple(
         (
             (each.label, str(each.seed), str(place)),
-            (TableField(number_spans(group["members"])), TableField(finding_text(group["classes"]))),
+            (PaperField(number_spans(group["members"])), PaperField(finding_text(group["classes"]))),
         )
         for each in groupings
         for place, group in enumerate(each.finding["groups"], start=1)

@@ -1,40 +1,47 @@
-"""The numbers behind every chart as CSV, and the table for papers."""
+"""The charts and tables of Compare as files: figures and LaTeX for papers, and the numbers behind them."""
 
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
 
-from experiments.charts.chart import csv_text
-from experiments.compare.chart_builders import selection_table
-from experiments.compare.charts.pivot_table import pivot_latex, pivot_markdown
-from experiments.compare.samples import samples_of
+from experiments.compare.chart_builders import CHART_BUILDERS
+from experiments.compare.paper_tables import TABLE_BUILDERS
 from experiments.compare.selection import requested_selection
-from experiments.compare.views.page import requested_chart
+from experiments.papers.responses import chart_response, table_response
+from experiments.papers.selectors import paper_source
 
-FORMATS = {"tex": ("application/x-tex", pivot_latex), "md": ("text/markdown", pivot_markdown)}
-
-
-def chart_csv(request: HttpRequest, name: str) -> HttpResponse:
-    return csv_file(name, request.GET)
+NOT_THE_VIEW = ("paper_width", "paper_size", "paper_font", "paper_ink", "hide", "narrow")
+"""How a file looks is no part of the page that it came from."""
 
 
-def csv_file(name: str, query: QueryDict) -> HttpResponse:
-    return file_response(csv_text(requested_chart(name, query).table), "text/csv", f"compare-{name}.csv")
+def chart_file(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    return compare_chart_file(request, request.GET, name, kind, compare_link(request))
 
 
-def table_file(request: HttpRequest, kind: str) -> HttpResponse:
-    return paper_file(kind, request.GET)
+def table_file(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    return compare_table_file(request.GET, name, kind, compare_link(request))
 
 
-def paper_file(kind: str, query: QueryDict) -> HttpResponse:
-    if kind not in FORMATS:
+def compare_link(request: HttpRequest) -> str:
+    query = request.GET.copy()
+    for name in NOT_THE_VIEW:
+        query.pop(name, None)
+    return request.build_absolute_uri(f"{reverse('compare')}?{query.urlencode()}")
+
+
+def compare_chart_file(request: HttpRequest, query: QueryDict, name: str, kind: str, link: str) -> HttpResponse:
+    if name not in CHART_BUILDERS:
         raise Http404
-    content_type, write = FORMATS[kind]
     selection, choices = requested_selection(query)
-    table = selection_table(selection, choices, samples_of(selection, choices))
-    return file_response(write(table), content_type, f"compare-table.{kind}")
+    chart = CHART_BUILDERS[name](selection, choices)
+    return chart_response(request, chart, kind, f"compare-{name}", paper_source(runs=selection.runs, link=link))
 
 
-def file_response(text: str, content_type: str, name: str) -> HttpResponse:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=headers)
+def compare_table_file(query: QueryDict, name: str, kind: str, link: str) -> HttpResponse:
+    if name not in TABLE_BUILDERS:
+        raise Http404
+    selection, choices = requested_selection(query)
+    built = TABLE_BUILDERS[name](selection, choices)
+    source = paper_source(runs=selection.runs, link=link)
+    return table_response(built.table, kind, f"table-{name}", built.title, built.notes, source)

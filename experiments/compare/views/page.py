@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -10,8 +11,8 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
 from experiments.charts.chart import Chart
-from experiments.charts.smoothing import SMOOTHINGS
-from experiments.charts.styles import NO_AXIS, add_panels
+from experiments.charts.smoothing import SMOOTHINGS, LineOptions
+from experiments.charts.styles import NO_AXIS, add_panels, colour_axis
 from experiments.compare.chart_builders import (
     CHART_BUILDERS,
     against_field,
@@ -38,10 +39,12 @@ from experiments.compare.selection import Selection, requested_selection
 from experiments.compare.selectors.cells import offered_studies, tags_in_use
 from experiments.compare.selectors.clients import client_accuracies
 from experiments.compare.selectors.saved_views import links_for, views_for
-from experiments.labels.axes import axis_title, main_parts
+from experiments.labels.axes import axis_plural, main_parts
 from experiments.labels.metrics import metric_label, sort_metric_names
+from experiments.labels.names import axis_title
 from experiments.labels.specs import spec_diff
 from experiments.models import Run
+from experiments.statistics.rank_tests import ALPHA
 from experiments.web.requests import current_user
 
 
@@ -68,6 +71,7 @@ def page_context(selection: Selection, choices: Choices, query: QueryDict) -> di
         "selection": selection,
         "title": page_title(selection),
         "facts": common_facts(selection),
+        "varying": varying_facts(selection),
         "query": query.urlencode(),
         **controls_context(selection, choices, query),
         **tab_context(selection, choices, query),
@@ -89,6 +93,22 @@ def common_facts(selection: Selection) -> str:
     return " · ".join(name for part, name in parts[0].items() if all(each.get(part) == name for each in parts))
 
 
+def varying_facts(selection: Selection) -> str:
+    """What varies, each axis with its values or how many there are; and what only follows from the data set."""
+    axes = [axis_fact(axis, words) for axis, words in selection.axes.items()]
+    decided = [axis_fact(axis, words) for axis, words in selection.decided.items()]
+    with_data = f"with the {'data set' if 'dataset' in selection.axes else 'app'} also {', '.join(decided)}"
+    return " · ".join([*axes, *([with_data] if decided else [])])
+
+
+FEW_VALUES = 3
+
+
+def axis_fact(axis: str, words: Mapping[str, str]) -> str:
+    values = list(dict.fromkeys(words.values()))
+    return " and ".join(values) if len(values) <= FEW_VALUES else f"{len(values)} {axis_plural(axis)}"
+
+
 @gzip_page
 def chart_json(request: HttpRequest, name: str) -> JsonResponse:
     return JsonResponse(requested_chart(name, request.GET).answer())
@@ -100,7 +120,14 @@ def requested_chart(name: str, query: QueryDict) -> Chart:
     return CHART_BUILDERS[name](*requested_selection(query))
 
 
-X_WORDS = {"round": "round", "steps": "local steps", "samples": "samples", "bytes": "bytes", "seconds": "seconds"}
+X_WORDS = {
+    "round": "round",
+    "steps": "local steps",
+    "samples": "samples",
+    "bytes": "bytes",
+    "seconds": "seconds",
+    "cpu": "CPU seconds",
+}
 
 
 def controls_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
@@ -109,19 +136,34 @@ def controls_context(selection: Selection, choices: Choices, query: QueryDict) -
         "metric": metric_label(choices.metric),
         "metrics": [metric_label(name) for name in metric_choices(selection, choices)],
         "bands": ALL_BANDS,
-        "x_axes": {name: X_WORDS[name] for name in X_AXES},
+        "x_axes": {name: X_WORDS[name] for name in X_AXES if name != "cpu" or has_cpu_time(selection)},
+        "cpu_time": has_cpu_time(selection),
         "axes": {axis: axis_title(axis) for axis in selection.axes},
         "fields": selection.fields,
         "against": against_field(selection, choices),
         "style_axes": add_panels(selection.axes, choices.style_axes, len(selection.cells)),
+        "colour_axis": colour_axis(selection.axes),
+        "colour_title": axis_title(colour_axis(selection.axes)),
+        "more_look": has_unusual_look(choices),
         "none": NO_AXIS,
         "value": value_label(metric_label(choices.metric), choices.value),
         "compared": compared_axis(selection.axes, choices.compared),
-        "kinds": VALUE_KINDS,
+        "kinds": {kind: text for kind, text in VALUE_KINDS.items() if kind != "cpu" or has_cpu_time(selection)},
         "smoothings": SMOOTHINGS,
         "smooth_text": f"{choices.line_options.smoothing:g}",
         "at_text": ", ".join(map(str, choices.value.at)),
     }
+
+
+def has_unusual_look(choices: Choices) -> bool:
+    """Whether something is chosen of what is folded away while it is as always."""
+    style, options = choices.style_axes, choices.line_options
+    return bool(style.row or style.dash or choices.band != "std" or options != LineOptions())
+
+
+def has_cpu_time(selection: Selection) -> bool:
+    """Runs of before it was measured have none."""
+    return "seconds_cpu" in selection.metrics
 
 
 def metric_choices(selection: Selection, choices: Choices) -> list[str]:
@@ -173,12 +215,13 @@ def entry_context(entry: PivotEntry | None, table: PivotTable, most: int) -> dic
 
 def significance_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
     info = selection_significance(selection, choices)
-    pair = chosen_pair(info, choices)
+    pair = chosen_pair(info, selection, choices)
     comparisons = sum(each.ranks is not None for each in info.pairs)
     return {
         "better": info,
         "matrix": [
-            (first, [matrix_entry(info, first, second, query) for second in info.methods]) for first in info.methods
+            (first, [matrix_entry(info, selection, first, second, query) for second in info.methods])
+            for first in info.methods
         ],
         "pair": pair,
         "pair_words": pair_words(pair, comparisons) if pair else "",
@@ -187,16 +230,20 @@ def significance_context(selection: Selection, choices: Choices, query: QueryDic
     }
 
 
-def matrix_entry(info: SignificanceInfo, first: str, second: str, query: QueryDict) -> dict[str, Any] | None:
-    """Coloured only where the settings that cannot be told could not turn it round."""
+def matrix_entry(
+    info: SignificanceInfo, selection: Selection, first: str, second: str, query: QueryDict
+) -> dict[str, Any] | None:
+    """Coloured only what was shown: by the corrected test over settings, or in every single one of them."""
     counts = info.between(first, second)
     pair = info.pair(first, second) or info.pair(second, first)
     if counts is None or pair is None:
         return None
     untold = pair.unknown + pair.undecided
-    lead = counts[0] - counts[2]
-    standing = "ahead" if lead > untold else "behind" if -lead > untold else ""
-    address = changed_query(query, first=pair.first, versus=pair.second)
+    standing = ""
+    if max(counts[0], counts[2]) == len(pair.settings) or (pair.corrected is not None and pair.corrected < ALPHA):
+        standing = "ahead" if counts[0] > counts[2] else "behind" if counts[0] < counts[2] else ""
+    slugs = [selection.slug_of(info.compared, method) for method in (pair.first, pair.second)]
+    address = changed_query(query, first=slugs[0], versus=slugs[1])
     return {"counts": counts, "untold": untold, "standing": standing, "address": address}
 
 

@@ -1,39 +1,47 @@
-"""Jobs that bring data sets here: who may ask, what their process writes, and the scheduler's side of them."""
+"""Asking for a data set: who may, from where, and what is never replaced in silence."""
 
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 from pathlib import Path
 
-from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
+from django.conf import settings
+from django.db import transaction
 
+from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_admin
 from experiments.core.errors import ConflictError, NotAllowedError
-from experiments.core.json_values import plain_text
-from experiments.models import DatasetJob, JobKind, JobState, User
+from experiments.housekeeping.services.jobs import job_add
+from experiments.models import Job, JobKind, User
 from workers.catalog import load_catalog
 from workers.datasets._imported import ImportedDataset
 from workers.errors import Problem, SpecError
+from workers.home import home
 
-SILENCE_LIMIT = timedelta(seconds=60)
 PATH_LENGTH = 1000
 
 
-def job_request(*, actor: User | None, dataset: str, kind: JobKind, path: str = "") -> DatasetJob:
-    """Queued, or refused with what to do. `actor` is None for files that were put into the lab's own folder."""
+def job_request(*, actor: User | None, dataset: str, kind: JobKind, path: str = "", replace: bool = False) -> Job:
+    """Queued, or refused with what to do. `actor` is None for files that were put into the lab's own folder.
+
+    What is here already is replaced only where an admin says so: runs that wait would find other data.
+    """
     if actor is not None and not actor.may_launch:
         raise NotAllowedError("A viewer reads. Ask an admin for the role member to fetch and import data sets.")
     importable = importable_dataset(dataset)
     if kind == JobKind.FETCH and not importable.originals:
         raise ConflictError(importable.no_fetch)
     source = require_readable_path(path) if kind == JobKind.IMPORT else ""
-    try:
-        with transaction.atomic():
-            return DatasetJob.objects.create(dataset=dataset, kind=kind, path=source, person=actor)
-    except IntegrityError:
-        raise ConflictError(f"{importable.label} is being worked on already: wait until that has ended.") from None
+    if kind != JobKind.VERIFY:
+        require_replaceable(actor, importable, replace)
+    with transaction.atomic():
+        job = job_add(kind=kind, subject=dataset, path=source, request={"replace": replace}, person=actor)
+        if job is None:
+            raise ConflictError(f"{importable.label} is being worked on already: wait until that has ended.")
+        if kind != JobKind.VERIFY:
+            subject = f"data set {dataset}"
+            audit_record(actor=actor, action=f"dataset.{kind}", subject=subject, path=source, replace=replace)
+    return job
 
 
 def importable_dataset(name: str) -> ImportedDataset:
@@ -43,8 +51,37 @@ def importable_dataset(name: str) -> ImportedDataset:
     return dataset
 
 
+def require_replaceable(actor: User | None, dataset: ImportedDataset, replace: bool) -> None:
+    """By name where there is one of that name only; a lab's own files say their names when they are read."""
+    if replace and actor is not None and not actor.is_lab_admin:
+        raise NotAllowedError(f"Only an admin may replace {dataset.label}: runs that wait would find other data.")
+    if not replace and dataset.name in dataset.manifests():
+        raise ConflictError(
+            f"{dataset.label} is here already. An admin may replace it, which everyone's runs that wait would notice."
+        )
+
+
+def home_import_folder() -> Path:
+    return home() / "imports"
+
+
+def import_folders() -> list[Path]:
+    """Where people may import from: the folder in the home, and those of TRIBUTARY_IMPORT_FOLDERS."""
+    return [home_import_folder(), *settings.IMPORT_FOLDERS]
+
+
+def npz_folder() -> Path:
+    return home() / "datasets" / "npz"
+
+
+def readable_folders() -> list[Path]:
+    """Where jobs may read, links followed: the lab's own .npz files too."""
+    return [folder.resolve() for folder in (*import_folders(), npz_folder())]
+
+
 def require_readable_path(path: str) -> str:
-    """An existing folder or archive of the server. Its own process looks again, as it may be on another machine."""
+    """An existing folder or archive below an allowed folder. The job looks again at each file that it opens."""
+    home_import_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     text = path.strip()
     checks = [
         (not text, "Give the folder or archive on the server that holds the originals."),
@@ -57,61 +94,31 @@ def require_readable_path(path: str) -> str:
 
 
 def path_problem(path: Path) -> str | None:
+    """Outside the allowed folders nothing is told, not even whether it exists."""
     try:
-        exists = path.exists()
-    except OSError:
-        exists = False
-    if not exists:
+        real = path.resolve()
+    except (OSError, RuntimeError):
+        return "That is no path."
+    if not any(real.is_relative_to(folder) for folder in readable_folders()):
+        folders = " or ".join(str(folder) for folder in import_folders())
+        return (
+            f"Data are imported from below {folders} only. Put the originals there, or have whoever runs the server "
+            "add their folder to TRIBUTARY_IMPORT_FOLDERS."
+        )
+    if not path_exists(real):
         return f"{path} does not exist on the server."
-    permissions = os.R_OK | (os.X_OK if path.is_dir() else 0)
-    return None if os.access(path, permissions) else f"{path} cannot be read by the server."
+    permissions = os.R_OK | (os.X_OK if real.is_dir() else 0)
+    return None if os.access(real, permissions) else f"{path} cannot be read by the server."
 
 
-def npz_request(*, actor: User, file: Path) -> DatasetJob:
+def path_exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def npz_request(*, actor: User, file: Path, replace: bool) -> Job:
     """For a file that an admin uploaded and that is in the lab's folder now."""
     require_admin(actor)
-    return job_request(actor=actor, dataset="npz", kind=JobKind.IMPORT, path=str(file))
-
-
-def job_claim() -> DatasetJob | None:
-    """The oldest that waits, now running."""
-    with transaction.atomic():
-        waiting = DatasetJob.objects.filter(state=JobState.QUEUED).order_by("id")
-        job = waiting.select_for_update(skip_locked=True).first()
-        if job:
-            DatasetJob.objects.filter(pk=job.pk).update(state=JobState.RUNNING, started=Now(), heartbeat=Now())
-    return job
-
-
-def job_progress(*, job: int, share: float, text: str) -> None:
-    running = DatasetJob.objects.filter(pk=job, state=JobState.RUNNING)
-    running.update(share=min(1.0, max(0.0, share)), text=plain_text(text), heartbeat=Now())
-
-
-def job_finish(*, job: int, text: str) -> None:
-    end_job(job, JobState.DONE, text, share=1.0)
-
-
-def job_fail(*, job: int, reason: str) -> None:
-    end_job(job, JobState.FAILED, reason)
-
-
-def end_job(job: int, state: JobState, text: str, **fields: float) -> None:
-    running = DatasetJob.objects.filter(pk=job, state=JobState.RUNNING)
-    running.update(state=state, text=plain_text(text), finished=Now(), **fields)
-
-
-def job_release(*, job: int) -> None:
-    """Its process was asked to leave: it waits again, and a fetch goes on where it was."""
-    DatasetJob.objects.filter(pk=job, state=JobState.RUNNING).update(state=JobState.QUEUED, started=None, text="")
-
-
-def jobs_beat(jobs: list[int]) -> None:
-    """Their processes live."""
-    DatasetJob.objects.filter(pk__in=jobs).update(heartbeat=Now())
-
-
-def jobs_reap() -> int:
-    """Ends jobs whose process nobody has heard of."""
-    silent_jobs = DatasetJob.objects.filter(state=JobState.RUNNING, heartbeat__lt=Now() - SILENCE_LIMIT)
-    return silent_jobs.update(state=JobState.FAILED, text="Its process is gone. Start it again.", finished=Now())
+    return job_request(actor=actor, dataset="npz", kind=JobKind.IMPORT, path=str(file), replace=replace)

@@ -11,24 +11,21 @@ from uuid import uuid4
 from django.db.models import Max
 
 from experiments.access.services.rights import require_admin
-from experiments.datasets.models import ACTIVE_STATES
-from experiments.datasets.services.jobs import job_request, npz_request
-from experiments.models import DatasetJob, JobKind, User
+from experiments.datasets.services.jobs import job_request, npz_folder, npz_request
+from experiments.housekeeping.models import ACTIVE_STATES
+from experiments.models import Job, JobKind, User
 from workers.datasets import _cache
 from workers.datasets.npz import valid_name
 from workers.errors import Problem, SpecError, TributaryError
-from workers.home import home
 
 logger = logging.getLogger(__name__)
 SETTLED_SECONDS = 3.0
 """Seconds without a change after which a file that is being copied counts as whole."""
 
 
-def npz_folder() -> Path:
-    return home() / "datasets" / "npz"
-
-
-def npz_upload(*, actor: User, name: str, size: int, content: Iterable[bytes], limit: int) -> DatasetJob:
+def npz_upload(
+    *, actor: User, name: str, size: int, content: Iterable[bytes], limit: int, replace: bool = False
+) -> Job:
     """Written beside its place, then moved there: nobody sees half a file. Only its job's process reads it."""
     require_admin(actor)
     stem = require_npz_name(name)
@@ -36,6 +33,8 @@ def npz_upload(*, actor: User, name: str, size: int, content: Iterable[bytes], l
         raise upload_error(
             f"{size / 1e6:,.0f} MB are more than {limit / 1e6:,.0f} MB. Put it into {npz_folder()} instead."
         )
+    if not replace and is_known(stem):
+        raise upload_error(f"There is a {stem}.npz already: give yours another name, or say that it replaces that one.")
     npz_folder().mkdir(parents=True, exist_ok=True)
     part = npz_folder() / f".{uuid4().hex}.part"
     try:
@@ -44,7 +43,7 @@ def npz_upload(*, actor: User, name: str, size: int, content: Iterable[bytes], l
         target = part.replace(npz_folder() / f"{stem}.npz")
     finally:
         part.unlink(missing_ok=True)
-    return npz_request(actor=actor, file=target)
+    return npz_request(actor=actor, file=target, replace=replace)
 
 
 def require_npz_name(name: str) -> str:
@@ -73,6 +72,10 @@ def is_settled(path: Path) -> bool:
         return False
 
 
+def is_known(stem: str) -> bool:
+    return _cache.manifest_of(f"npz-{stem}") is not None
+
+
 def is_imported(path: Path) -> bool:
     """One whose name is not allowed is never: its job says why."""
     try:
@@ -87,12 +90,12 @@ def request_dropped_files() -> int:
     """Asks for each new file once; one that failed is tried again only after it changed."""
     count = 0
     for path in dropped_files():
-        earlier_jobs = DatasetJob.objects.filter(dataset="npz", path=str(path))
+        earlier_jobs = Job.objects.filter(subject="npz", path=str(path))
         last = earlier_jobs.aggregate(last=Max("created"))["last"]
         if earlier_jobs.filter(state__in=ACTIVE_STATES).exists() or (last and last.timestamp() >= path.stat().st_mtime):
             continue
         try:
-            job_request(actor=None, dataset="npz", kind=JobKind.IMPORT, path=str(path))
+            job_request(actor=None, dataset="npz", kind=JobKind.IMPORT, path=str(path), replace=True)
             count += 1
         except TributaryError as error:
             logger.warning("%s is left where it is: %s", path, error.detail)

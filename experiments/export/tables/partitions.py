@@ -15,7 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.client_data.selectors import client_distribution, run_federation
+from experiments.client_data.selectors import run_federation
+from experiments.client_data.services import distribution_or_wait
 from experiments.export.columns import RunColumns
 from experiments.export.tables.table import WORD, Table, row_batch
 from experiments.models import Run
@@ -53,7 +54,7 @@ def run_rows(run: Run, cached_rows: Any) -> list[Row]:
 
 
 def distribution_rows(spec: str) -> list[Row]:
-    distribution = client_distribution(federation_spec(json.loads(spec)))
+    distribution = distribution_or_wait(federation_spec(json.loads(spec)))
     whole: list[Row] = [
         (None, "mean_entropy", distribution.mean_entropy, None),
         (None, "distance", distribution.distance, None),

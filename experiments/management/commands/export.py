@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from experiments.models import Study
 
 FORMATS = ("csv", "json", "ndjson", "parquet")
-TABLES = ("metrics", "clients", "summaries", "specs", "partitions")
+TABLES = ("metrics", "clients", "summaries", "specs", "partitions", "notes")
 
 
 class Command(BaseCommand):

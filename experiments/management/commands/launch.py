@@ -11,6 +11,7 @@ from experiments.studies.services.definition import definition_launch, definitio
 from experiments.studies.services.launch import Plan
 from workers.spec.yaml import read_yaml
 
+TRIAL_SECONDS = 30
 LOOK_SECONDS = 0.5
 
 
@@ -28,6 +29,10 @@ class Command(BaseCommand):
         person = find_owner(owner)
         plan = definition_plan(owner=person, definition=definition, calibrate=dry_run)
         if dry_run:
+            until = time.monotonic() + TRIAL_SECONDS
+            while plan.calibrating and time.monotonic() < until:
+                time.sleep(LOOK_SECONDS)
+                plan = definition_plan(owner=person, definition=definition, calibrate=True)
             self.stdout.write(f"{plan_text(plan)}\n{estimate_text(plan)}")
             for warning in plan.warnings:
                 self.stdout.write(f"Warning: {warning}")

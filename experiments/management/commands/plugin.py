@@ -6,6 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from workers.child_environment import environment_without_secrets
+
 SUITE = "workers.engine.conformance"
 
 
@@ -19,7 +21,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, action: str, file: Path, **__: Any) -> None:
         """In a process of its own: it computes, and reads the components anew."""
-        with subprocess.Popen([sys.executable, "-m", SUITE, str(file)], stdout=subprocess.PIPE, text=True) as suite:
+        command, environment = [sys.executable, "-m", SUITE, str(file)], environment_without_secrets()
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as suite:
             for line in suite.stdout or ():
                 self.stdout.write(line.rstrip("\n"))
                 self.stdout.flush()

@@ -15,7 +15,7 @@ from experiments.models import Device, Membership, Run, RunState, Study, User
 from experiments.queue.selectors.workers import living_device_types
 from experiments.studies.selectors.progress import Progress, progress_of
 
-PAGE = 50
+PAGE = 200
 MOST_STUDIES = 20
 LONG_STUDY_FIELDS = ("blocks", "source", "description")
 QUEUE_STATES = (RunState.RUNNING, RunState.QUEUED, RunState.FAILED, RunState.CANCELLED)
@@ -34,7 +34,8 @@ WITH RECURSIVE waiting AS (
     FROM experiments_run AS run
     JOIN experiments_membership AS membership ON membership.run_id = run.id
     JOIN experiments_study AS study ON study.id = membership.study_id
-    WHERE run.state = 'running' GROUP BY study.owner_id
+    WHERE run.state = 'running' AND NOT study.cancelled AND NOT jsonb_exists(run.spec, 'logged')
+    GROUP BY study.owner_id
 )
 """
 # As workers will take them, were all runs equally long: see `queue.services.claim`. A person with two runs at work is
@@ -109,6 +110,47 @@ class QueueRow:
     def left(self) -> timedelta | None:
         rounds = self.run.rounds_total - self.run.rounds_done
         return timedelta(seconds=rounds / self.speed) if self.speed else None
+
+
+@dataclass(frozen=True)
+class CellInQueue:
+    """The runs of one cell in the same studies, as far as they are on one page of the queue: they differ in seed."""
+
+    rows: list[QueueRow]
+
+    @property
+    def first(self) -> QueueRow:
+        return self.rows[0]
+
+    @property
+    def key(self) -> str:
+        return f"{'-'.join(str(study.pk) for study in self.first.studies)}-{self.first.run.cell[:16]}"
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        states = Counter(row.run.state for row in self.rows)
+        return [(state, states[state]) for state in QUEUE_STATES if states[state]]
+
+    @property
+    def place(self) -> int | None:
+        """Of the one that is taken next."""
+        return min((row.place for row in self.rows if row.place), default=None)
+
+    @property
+    def rounds_done(self) -> int:
+        return sum(row.run.rounds_done for row in self.rows)
+
+    @property
+    def rounds_total(self) -> int:
+        return sum(row.run.rounds_total for row in self.rows)
+
+
+def group_by_cell(rows: Iterable[QueueRow]) -> list[CellInQueue]:
+    """Each where its first run is."""
+    groups: dict[tuple[object, ...], list[QueueRow]] = {}
+    for row in rows:
+        groups.setdefault((row.run.cell, *(study.pk for study in row.studies)), []).append(row)
+    return [CellInQueue(group) for group in groups.values()]
 
 
 @dataclass(frozen=True)

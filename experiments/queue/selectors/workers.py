@@ -35,6 +35,8 @@ Line = list[float | None]
 class Pulse:
     workers: int
     rounds_per_second: float
+    busy: int = 0
+    """Workers at a run, whose rounds may take minutes."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,13 @@ class WorkerRow:
 
 
 def current_pulse() -> Pulse:
-    totals = living_workers().order_by().aggregate(workers=Count("pk"), speed=Sum("rounds_per_second"))
-    return Pulse(totals["workers"], totals["speed"] or 0.0)
+    at_work = Exists(Run.objects.filter(worker=OuterRef("pk"), state=RunState.RUNNING))
+    totals = (
+        living_workers()
+        .order_by()
+        .aggregate(workers=Count("pk"), speed=Sum("rounds_per_second"), busy=Count("pk", filter=at_work))
+    )
+    return Pulse(totals["workers"], totals["speed"] or 0.0, totals["busy"])
 
 
 def worker_rows() -> list[WorkerRow]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_launch
@@ -19,11 +20,13 @@ from experiments.results.selectors.identity import changed_runs
 from experiments.studies.services.changes import study_cancel, study_pause, study_resume, study_retry, study_update
 from experiments.studies.services.launch import PRIORITIES
 from workers.errors import TributaryError
+from workers.spec import LOGGED
 
 GONE = "deleted meanwhile"
 ENDED = "already ended"
 NOT_ENDED = "neither failed nor cancelled"
 FOREIGN = "not yours alone: a colleague's study holds them"
+LOGGED_ELSEWHERE = "logged by a script: start the script again"
 EQUAL = "replaced by an equal run: retry their study"
 STUDY_ACTIONS: dict[str, Callable[..., object]] = {
     "pause": study_pause,
@@ -64,6 +67,7 @@ def runs_retry(*, runs: Iterable[int], actor: User) -> BulkOutcome:
         outcome = BulkOutcome()
         ended = runs_in_state(runs, UNSUCCESSFUL, NOT_ENDED, outcome)
         allowed = refuse(ended, set() if actor.is_lab_admin else runs_of_others(ended, actor), FOREIGN, outcome)
+        allowed = refuse(allowed, logged_runs(allowed), LOGGED_ELSEWHERE, outcome)
         changed = changed_runs(Run.objects.filter(pk__in=allowed).order_by("pk"))
         successors = relaunch_runs(changed, managed_studies(actor))
         same = [run for run in allowed if run not in successors]
@@ -86,7 +90,8 @@ def runs_text(runs: int) -> str:
 def runs_in_state(runs: Iterable[int], states: Sequence[str], otherwise: str, outcome: BulkOutcome) -> list[int]:
     """Those that are in one of the states, oldest first."""
     requested = set(runs)
-    states_by_run = dict(Run.objects.filter(pk__in=requested).order_by("pk").values_list("pk", "state"))
+    held = Exists(Membership.objects.filter(run=OuterRef("pk"), study__deleting=None))
+    states_by_run = dict(Run.objects.filter(held, pk__in=requested).order_by("pk").values_list("pk", "state"))
     if gone := len(requested) - len(states_by_run):
         outcome.refused[GONE] += gone
     others = {run for run, state in states_by_run.items() if state not in states}
@@ -102,11 +107,16 @@ def refuse(runs: Sequence[int], refused: set[int], reason: str, outcome: BulkOut
 
 def runs_of_others(runs: Sequence[int], actor: User) -> set[int]:
     """Those that no study of the person holds."""
-    return set(runs) - member_runs(Membership.objects.filter(run__in=runs, study__owner=actor))
+    own = Membership.objects.filter(run__in=runs, study__owner=actor, study__deleting=None)
+    return set(runs) - member_runs(own)
 
 
 def member_runs(members: Iterable[Membership]) -> set[int]:
     return {member.run_id for member in members}
+
+
+def logged_runs(runs: Sequence[int]) -> set[int]:
+    return set(Run.objects.filter(pk__in=runs, spec__has_key=LOGGED).values_list("pk", flat=True))
 
 
 def replaced_runs(runs: Sequence[int]) -> set[int]:

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from experiments.models import Attempt, Device, Membership, Run, RunState, Worker
@@ -16,10 +17,12 @@ from experiments.queue.selectors.queue import WAITING_AND_BUSY
 from experiments.queue.selectors.workers import living_workers
 from experiments.queue.services.leases import Claim, lose_runs
 from experiments.results.live.notify import notify_states
+from workers.spec import LOGGED
 
 ELSEWHERE_SECONDS = 60
 """For so long others have the first turn at a run after an accelerator failed it; then any worker may try again."""
 
+# What a cancelled study still holds is others' to wait for, and costs its owner nothing.
 # Priority first, then whoever has least running, then whoever was served longest ago, then the older study. A GPU
 # worker prefers what needs its GPU.
 NEXT_STUDIES = f"""
@@ -28,7 +31,7 @@ NEXT_STUDIES = f"""
     FROM (SELECT id, run_id FROM experiments_attempt ORDER BY id DESC LIMIT 100) AS latest
     JOIN experiments_membership AS membership ON membership.run_id = latest.run_id
     JOIN experiments_study AS study ON study.id = membership.study_id
-    GROUP BY study.owner_id
+    WHERE NOT study.cancelled GROUP BY study.owner_id
 )
 SELECT study.id, study.owner_id, study.priority
 FROM waiting
@@ -180,7 +183,11 @@ def checkpoint_paths(runs: Sequence[int]) -> Mapping[int, list[str]]:
 
 
 def runs_reap() -> int:
-    """Requeues runs whose lease ran out, or fails those that have been tried too often; returns how many."""
+    """Requeues runs whose lease ran out, or fails those that have been tried too often; returns how many.
+
+    A logged run that somebody cancelled has no worker that would notice.
+    """
     with transaction.atomic():
-        expired = Run.objects.filter(state=RunState.RUNNING, lease_until__lt=Now())
+        silent = Q(lease_until__lt=Now()) | Q(cancel_requested=True, spec__has_key=LOGGED)
+        expired = Run.objects.filter(silent, state=RunState.RUNNING)
         return lose_runs(expired, f"Its worker fell silent for {settings.LEASE} seconds.")

@@ -22,7 +22,7 @@ from experiments.models import Attempt, Outcome, Run, RunState
 from experiments.results.live.notify import notify_rounds, notify_states
 from experiments.results.models import LAUNCHED_WITH
 from workers.engine.records import RoundRecord
-from workers.spec import is_app
+from workers.spec import is_app, is_logged
 
 MAX_CRASHES = 3
 ENDED_WITH = (
@@ -245,11 +245,22 @@ def lose_runs(runs: QuerySet[Run], reason: str) -> int:
     """
     lost = list(runs.select_for_update(skip_locked=True, of=("self",)))
     for run in lost:
-        if run.started is None:
+        if is_logged(run.spec):
+            end_silent_script(run)
+        elif run.started is None:
             give_back(run, reason)
         else:
             try_again(run, Outcome.LOST, reason)
     return len(lost)
+
+
+def end_silent_script(run: Run) -> None:
+    """Nobody here could go on with it; it goes on by itself should the script be heard of again."""
+    if run.cancel_requested:
+        end_attempt(run, RunState.CANCELLED, Outcome.CANCELLED)
+    else:
+        hours = settings.LOGGED_SILENCE / 3600
+        end_attempt(run, RunState.FAILED, Outcome.LOST, f"Nothing was heard of its script for {hours:g} hours.")
 
 
 def lock_run(claim: Claim) -> Run:

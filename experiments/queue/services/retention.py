@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -15,6 +16,8 @@ from experiments.models import Attempt, Run, RunState
 from experiments.queue.services.leases import Claim
 from workers.home import artifact_folder, checkpoint_folder, home, log_file, run_folder
 
+DRAFTS = ("datasets/npz/.*.part", "apps/**/.draft-*", "portraits/.*", ".restore-*")
+ABANDONED_SECONDS = 3600.0
 FINISHED = (RunState.DONE, RunState.FAILED, RunState.CANCELLED)
 
 
@@ -22,6 +25,15 @@ def retention_apply() -> int:
     """How many runs in this home lost their checkpoints or their log."""
     checkpoints = prune_files(settings.KEEP_CHECKPOINTS, has_checkpoints, drop_checkpoints)
     return checkpoints + prune_files(settings.KEEP_LOGS, has_log, drop_log)
+
+
+def drafts_remove() -> int:
+    """What a process that was killed had begun to write beside its place."""
+    long_ago = time.time() - ABANDONED_SECONDS
+    drafts = [draft for pattern in DRAFTS for draft in home().glob(pattern) if draft.stat().st_mtime < long_ago]
+    for draft in drafts:
+        shutil.rmtree(draft) if draft.is_dir() else draft.unlink(missing_ok=True)
+    return len(drafts)
 
 
 def prune_files(days: int, has: Callable[[int], bool], drop: Callable[[int], None]) -> int:

@@ -23,7 +23,9 @@ from experiments.queue.services.runs import (
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.selectors.identity import changed_runs
 from experiments.studies.services.launch import create_runs, hold_live_runs
-from workers.spec import PlannedRun
+from workers.spec import PlannedRun, is_logged
+
+LOGGED_ELSEWHERE = "A script logged this run from outside: start the script again."
 
 
 def run_retry(*, run: Run, actor: User) -> Run:
@@ -37,6 +39,8 @@ def run_retry(*, run: Run, actor: User) -> Run:
         require_some_holder(actor, refresh_run(run))
         if run.state not in UNSUCCESSFUL:
             raise ConflictError(f"The run is {run.state}: only failed and cancelled ones can be retried.")
+        if is_logged(run.spec):
+            raise ConflictError(LOGGED_ELSEWHERE)
         studies = managed_studies(actor).filter(memberships__run=run)
         own_studies = list(studies.values_list("pk", flat=True))
         if changed := changed_runs([run]):

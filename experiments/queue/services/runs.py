@@ -14,6 +14,7 @@ from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError, GoneError
 from experiments.models import Device, Run, RunState, User
 from experiments.results.live.notify import notify_states
+from workers.spec import LOGGED
 
 ACTIVE = (RunState.QUEUED, RunState.RUNNING)
 LIVE = (*ACTIVE, RunState.DONE)
@@ -86,8 +87,10 @@ def cancel_runs(runs: Sequence[int]) -> int:
 
 
 def requeue_runs(runs: Sequence[int]) -> int:
-    changed = Run.objects.filter(pk__in=runs, state__in=UNSUCCESSFUL).update(
-        state=RunState.QUEUED, crashes=0, reason="", cancel_requested=False, finished=None
+    changed = (
+        Run.objects.filter(pk__in=runs, state__in=UNSUCCESSFUL)
+        .exclude(spec__has_key=LOGGED)
+        .update(state=RunState.QUEUED, crashes=0, reason="", cancel_requested=False, finished=None)
     )
     notify_states(runs)
     return changed

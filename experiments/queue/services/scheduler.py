@@ -10,10 +10,11 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from experiments.core.database import Lock, set_db_timeouts, try_session_lock
-from experiments.datasets.services.job_processes import DatasetJobProcesses
+from experiments.datasets.services.uploads import request_dropped_files
+from experiments.housekeeping.services.jobs import jobs_prune, jobs_reap, wake_up_for_waiting_jobs
 from experiments.queue.services.claim import runs_reap
 from experiments.queue.services.rehash import queued_runs_rehash, stranded_device_types, stranded_runs_restart
-from experiments.queue.services.retention import retention_apply
+from experiments.queue.services.retention import drafts_remove, retention_apply
 from experiments.queue.services.wake_up import wake_up_idle_workers
 from experiments.queue.services.workers import samples_prune, workers_forget
 from workers.catalog.plugins import StalePluginError
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 TIDY_SECONDS = 60.0
 RETENTION_SECONDS = 3600.0
+UPLOAD_SECONDS = 5.0
 DEVICE_PATIENCE_SECONDS = 600.0
 """A machine that starts anew brings its devices back; only then are runs that began on them begun elsewhere."""
 
@@ -31,9 +33,8 @@ class Scheduler:
 
     def __init__(self) -> None:
         self.leads = False
-        self.reap_at = self.tidy_at = self.retention_at = 0.0
+        self.reap_at = self.tidy_at = self.retention_at = self.uploads_at = 0.0
         self.missing_since: dict[str, float] = {}
-        self.data = DatasetJobProcesses()
 
     def run(self, stop: Event) -> None:
         set_db_timeouts()
@@ -44,7 +45,6 @@ class Scheduler:
                 connection.close()
                 self.leads = False
                 logger.warning("The database does not answer, trying again: %s", error)
-        self.data.stop()
 
     def tick(self) -> None:
         if not self.leads and not self.take_lead():
@@ -56,13 +56,24 @@ class Scheduler:
             self.tidy_at = time.monotonic() + TIDY_SECONDS
             workers_forget()
             samples_prune()
+            jobs_prune()
             self.restart_stranded_runs()
         if time.monotonic() >= self.retention_at:
             self.retention_at = time.monotonic() + RETENTION_SECONDS
             if removed := retention_apply():
                 logger.info("Removed old checkpoints or logs of %s runs.", removed)
+            if drafts := drafts_remove():
+                logger.info("Removed %s files that were never written to their end.", drafts)
         wake_up_idle_workers()
-        self.data.tick()
+        self.look_after_jobs()
+
+    def look_after_jobs(self) -> None:
+        if time.monotonic() >= self.uploads_at:
+            self.uploads_at = time.monotonic() + UPLOAD_SECONDS
+            request_dropped_files()
+        if silent := jobs_reap():
+            logger.warning("Nobody has heard of %s jobs: they are tried again.", silent)
+        wake_up_for_waiting_jobs()
 
     def restart_stranded_runs(self) -> None:
         now = time.monotonic()

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
-from celery.exceptions import CeleryError
 from django.db import transaction
-from kombu.exceptions import KombuError
-from redis.exceptions import RedisError
 
+from experiments.core.messages import send_messages
 from experiments.models import Device, Membership, Run, RunState, Worker
 from experiments.queue.selectors.workers import available_workers, idle_workers
 
-logger = logging.getLogger(__name__)
 TASK = "workers.queue.task.work"
-EXPIRES = 60
-FAIL_FAST = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
 
 
 def wake_up_after_commit(new: int | None = None) -> None:
@@ -62,16 +56,5 @@ def queue_names(workers: Sequence[Worker]) -> list[str]:
 
 
 def send_wake_ups(queues: Sequence[str]) -> int:
-    """How many were sent. Without a broker it gives up at once: the scheduler tries again."""
-    from config.celery import app
-
-    if not queues:
-        return 0
-    try:
-        with app.connection_for_write(transport_options={**app.conf.broker_transport_options, **FAIL_FAST}) as broker:
-            for queue in queues:
-                app.send_task(TASK, queue=queue, connection=broker, expires=EXPIRES, retry=False, ignore_result=True)
-    except (CeleryError, KombuError, RedisError, OSError) as error:
-        logger.warning("No worker could be woken up, the scheduler will try again: %s", error)
-        return 0
-    return len(queues)
+    """How many were sent."""
+    return send_messages(TASK, queues)

@@ -39,7 +39,10 @@ def queue_page(request: HttpRequest) -> HttpResponse:
     total = sum(counts[state] for state in filters.states)
     studies = list(reads.studies_in_queue(filters)[: reads.MOST_STUDIES + 1])
     context = {
-        "rows": [(row, may_cancel(actor, row), may_retry(actor, row)) for row in reads.queue_rows(filters, page=page)],
+        "groups": [
+            (group, [(row, may_cancel(actor, row), may_retry(actor, row)) for row in group.rows])
+            for group in reads.group_by_cell(reads.queue_rows(filters, page=page))
+        ],
         "studies": [
             (row, may_manage(actor, row.study)) for row in reads.studies_with_progress(studies[: reads.MOST_STUDIES])
         ],

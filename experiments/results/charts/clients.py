@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.charts.chart import DataTable
 from experiments.charts.styles import HUES
 from experiments.client_data.charts import SHARED_CLIENT, client_name
 from experiments.labels.metrics import MetricLabel, metric_label
@@ -161,6 +162,17 @@ def clients_description(info: ClientsInfo) -> str:
         f"{info.metric.axis} of {len(info.clients)} clients over rounds {info.rounds[0]} to {info.rounds[-1]}; "
         f"in the last from {low:.{info.metric.digits}f} to {high:.{info.metric.digits}f}."
     )
+
+
+def clients_table(info: ClientsInfo) -> DataTable:
+    """In stored units."""
+    rows = tuple(
+        (client, number, value / info.metric.scale)
+        for client, row in zip(info.clients, info.values, strict=True)
+        for number, value in zip(info.rounds, row, strict=True)
+        if value is not None
+    )
+    return DataTable(("client", "round", info.metric.name), rows)
 
 
 def clients_notes(info: ClientsInfo) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.charts.chart import DataTable
 from experiments.charts.styles import DASHES
 from experiments.labels.metrics import metric_label
 
@@ -88,6 +89,11 @@ def costs_legend(info: CostsInfo) -> list[dict[str, Any]]:
         {"label": text, "hue": place, "dash": list(DASHES)[place], "n": len(points), "text": text}
         for place, (text, points) in enumerate(info.lines)
     ]
+
+
+def costs_table(info: CostsInfo) -> DataTable:
+    rows = tuple((text, number, total) for text, points in info.lines for number, total in points)
+    return DataTable(("line", "round", f"total, {info.kind.axis}"), rows)
 
 
 def costs_description(info: CostsInfo) -> str:

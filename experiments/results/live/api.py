@@ -6,8 +6,10 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from experiments.api.auth import request_credential
 from experiments.api.schemas import error_responses
 from experiments.results.live.events import EventScope, parse_cursor
+from experiments.results.live.listener import Wish
 from experiments.results.live.stream import event_stream
 
 router = Router(tags=["lab"])
@@ -17,6 +19,11 @@ STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 class EventFilter(Schema):
     study: int | None = Field(None, ge=1, lt=2**63, description="Only this study's runs.", examples=[12])
     run: int | None = Field(None, ge=1, lt=2**63, description="Only this run.", examples=[71])
+    latest: bool = Field(
+        False,
+        description="Of rounds of a run that come together only the last: for readers who read the rest elsewhere.",
+        examples=[False],
+    )
     after: str = Field(
         "",
         description="The id of the last event had, as Last-Event-ID: what came later is sent first.",
@@ -34,10 +41,12 @@ class EventFilter(Schema):
 def events(request: HttpRequest, query: Query[EventFilter]) -> StreamingHttpResponse:
     """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
 
-    `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once.
+    `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once. The
+    stream ends when its token, session or account does.
     """
     cursor = parse_cursor(request.headers.get("Last-Event-ID", "") or query.after)
-    stream = event_stream(EventScope(query.study, query.run), cursor)
+    wish = Wish(EventScope(query.study, query.run), query.latest)
+    stream = event_stream(wish, cursor, request_credential(request))
     # no-transform and X-Accel-Buffering keep proxies from holding events back.
     headers = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(stream, content_type="text/event-stream", headers=headers)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,13 +38,17 @@ def parse_cursor(text: str) -> Cursor | None:
     return Cursor(int(match[1]) / 1000, {int(run): int(number) for run, number in pairs})
 
 
+Position = tuple[Any, ...]
+
+
 class Reader:
     """What one reader was told. Each round is told once, however often it is committed or notified."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.at = cursor.at
         self.last_rounds = dict(cursor.marks)
-        self.moved_at = dict.fromkeys(cursor.marks, cursor.at)
+        # In steps, so that readers who came one after another are soon equally far.
+        self.moved_at = dict.fromkeys(cursor.marks, math.ceil(cursor.at / WINDOW_SECONDS) * WINDOW_SECONDS)
 
     def is_news(self, event: Mapping[str, Any]) -> bool:
         """Takes note of the event; False for a round that the reader has."""
@@ -53,13 +58,37 @@ class Reader:
         run, number = event["run"], event["round"]
         if number <= self.last_rounds.get(run, -1):
             return False
-        self.last_rounds[run], self.moved_at[run] = number, self.at
+        self.last_rounds[run] = number
+        self.moved_at.pop(run, None)  # the latest are last
+        self.moved_at[run] = self.at
         return True
+
+    def position(self, runs: Collection[int], begins: float, ends: float) -> Position:
+        """All that matters for what this reader is told of those runs in that time, and how."""
+        since = ends - WINDOW_SECONDS
+        moments = (self.moved_at.get(run) for run in runs)
+        return (
+            self.at if self.at > begins else 0.0,
+            tuple(self.last_rounds.get(run) for run in runs),
+            tuple(moment if moment is None or moment < since else since for moment in moments),
+            tuple((run, moment, self.last_rounds[run]) for run, moment in self.moved_at.items() if run not in runs),
+        )
+
+    def copy(self) -> Reader:
+        twin = Reader(Cursor(self.at))
+        twin.last_rounds, twin.moved_at = dict(self.last_rounds), dict(self.moved_at)
+        return twin
+
+    def follow(self, other: Reader, runs: Collection[int]) -> None:
+        """Goes where a reader of the same position has come by being told of those runs."""
+        self.at, self.moved_at = other.at, dict(other.moved_at)
+        self.last_rounds |= {run: other.last_rounds[run] for run in runs if run in other.last_rounds}
 
     @property
     def cursor(self) -> Cursor:
         since = self.at - WINDOW_SECONDS
-        self.moved_at = {run: moment for run, moment in self.moved_at.items() if moment >= since}
+        while self.moved_at and self.moved_at[oldest := next(iter(self.moved_at))] < since:
+            del self.moved_at[oldest]
         return Cursor(self.at, {run: self.last_rounds[run] for run in self.moved_at})
 
 

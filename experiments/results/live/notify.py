@@ -11,6 +11,7 @@ from django.db import connection
 from experiments.core.json_values import json_number
 
 CHANNEL = "tributary"
+ACCESS_EVENT = "access"
 
 # PostgreSQL refuses payloads of 8,000 bytes, so per-class and per-method metrics (named with a dot) are left to reads.
 NOTIFY = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload"
@@ -58,3 +59,9 @@ def notify_study(study: int, change: str) -> None:
     payload = json.dumps({"event": "study", "study": study, "studies": [study], "change": change})
     with connection.cursor() as cursor:
         cursor.execute(NOTIFY, [CHANNEL, [payload]])
+
+
+def notify_access() -> None:
+    """Somebody's rights, tokens or password changed: open streams are looked at again."""
+    with connection.cursor() as cursor:
+        cursor.execute(NOTIFY, [CHANNEL, [json.dumps({"event": ACCESS_EVENT})]])

@@ -5,44 +5,43 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from experiments.access.selectors.credentials import Credential
 from experiments.results.live.events import Cursor, EventScope, Reader, StreamStart, stream_start
-from experiments.results.live.listener import listener
+from experiments.results.live.listener import LiveEvent, Wish, event_messages, listener
 
 BEAT_SECONDS = 15.0
 RETRY_MILLISECONDS = 1_000
 
 
-async def event_stream(scope: EventScope, cursor: Cursor | None) -> AsyncIterator[str]:
+async def event_stream(wish: Wish, cursor: Cursor | None, credential: Credential) -> AsyncIterator[bytes]:
     """Listens first and reads what was missed second, so that nothing falls between; repeats are left out."""
+    retry = f"retry: {RETRY_MILLISECONDS}\n\n".encode()
     try:
-        subscriber = await listener.subscribe(scope.covers)
+        subscriber = await listener.subscribe(wish, credential)
     except TimeoutError:
-        yield f"retry: {RETRY_MILLISECONDS}\n\n"
+        yield retry
         return
     try:
-        first = await sync_to_async(read_start_and_close)(scope, cursor)
+        first = await sync_to_async(read_start_and_close)(wish.scope, cursor)
         reader = Reader(first.cursor)
-        greeting = {"event": "hello" if first.complete else "refetch"}
-        yield f"retry: {RETRY_MILLISECONDS}\n\n" + event_message(greeting, reader)
-        for event in first.events:
-            if reader.is_news(event):
-                yield event_message(event, reader)
+        greeting = LiveEvent(json.dumps({"event": "hello" if first.complete else "refetch"}))
+        missed = wish.select([LiveEvent(json.dumps(each)) for each in first.events])
+        yield retry + event_messages([greeting, *missed], reader)
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):
-                    event_or_end = await subscriber.queue.get()
+                    batches = await subscriber.take()
             except TimeoutError:
-                yield ": still here\n\n"
+                yield b": still here\n\n"
                 continue
-            if event_or_end is None:
+            if batches is None:
                 return
-            if reader.is_news(event_or_end):
-                yield event_message(event_or_end, reader)
+            if text := b"".join(batch.text_for(reader) for batch in batches):
+                yield text
     finally:
         listener.unsubscribe(subscriber)
 
@@ -53,7 +52,3 @@ def read_start_and_close(scope: EventScope, cursor: Cursor | None) -> StreamStar
         return stream_start(scope, cursor)
     finally:
         connection.close()
-
-
-def event_message(event: dict[str, Any], reader: Reader) -> str:
-    return f"event: {event['event']}\nid: {reader.cursor}\ndata: {json.dumps(event)}\n\n"

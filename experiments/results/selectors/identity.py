@@ -10,7 +10,7 @@ from workers.apps.package import AppError
 from workers.catalog import load_catalog
 from workers.catalog.plugins import StalePluginError
 from workers.errors import SpecError
-from workers.spec import AnySpec, AppSpec, PlannedRun, is_app
+from workers.spec import AnySpec, AppSpec, PlannedRun, is_app, is_logged
 from workers.spec.grid import CellParser
 from workers.spec.identity import app_identity_parts, cell_identity_of
 
@@ -20,11 +20,14 @@ MOST_CHECKED = 50
 def changed_runs(runs: Iterable[Run]) -> dict[Run, PlannedRun]:
     """By run what would be launched in its place. Raises `StalePluginError` where this process cannot tell.
 
-    Specs that could not be launched now are left out: whoever computes them says what is missing.
+    Specs that could not be launched now are left out: whoever computes them says what is missing. Logged runs are
+    what they were.
     """
     parser = CellParser()
     changed: dict[Run, PlannedRun] = {}
     for run in runs:
+        if is_logged(run.spec):
+            continue
         try:
             planned = (app_run_as_launched(run) if is_app(run.spec) else None) or parser.plan(run.spec)
         except StalePluginError:

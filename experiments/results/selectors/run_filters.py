@@ -47,9 +47,8 @@ def filter_runs(runs: QuerySet[Run], filters: RunFilters) -> QuerySet[Run]:
 
 
 def filter_problems(filters: RunFilters) -> Iterator[Problem]:
-    paths = spec_paths()
     for name, values in filters.items():
-        if name not in FACT_FILTERS and name not in paths and not name.startswith(APP_KEY):
+        if name not in FACT_FILTERS and not is_spec_path(name):
             yield Problem(name, "There is no such field: name one by its path, such as strategy or strategy.mu.")
         elif name in ID_FILTERS and not all(is_id(each) for each in values):
             yield Problem(name, f"Expected a whole number up to {LARGEST_ID}.")
@@ -59,6 +58,10 @@ def filter_problems(filters: RunFilters) -> Iterator[Problem]:
 
 def is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_ID
+
+
+def is_spec_path(path: str) -> bool:
+    return path in spec_paths() or path.startswith(APP_KEY)
 
 
 @cache

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, Max, Min
+from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Max, Min, OuterRef, Subquery
+from django.db.models.expressions import Expression, OrderBy
 
-from experiments.models import Membership, Run, RunState
+from experiments.models import Membership, Metric, Run, RunState
 from workers.spec import flatten
 
 PAGE = 100
@@ -22,12 +24,63 @@ class FailureGroup:
     example: int
 
 
-def study_runs(*, study: int, state: str = "", page: int = 1) -> list[Membership]:
-    members = Membership.objects.filter(study_id=study).select_related("run").order_by("position")
+RUN_ORDERS: dict[str, F | Expression] = {
+    "run": F("run_id"),
+    "seed": F("run__seed"),
+    "state": F("run__state"),
+    "rounds": F("run__rounds_done"),
+    "took": ExpressionWrapper(F("run__finished") - F("run__started"), DurationField()),
+}
+"""What runs are sorted by, besides their numbers."""
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A run in its study, and the latest value of each metric that was asked for."""
+
+    member: Membership
+    values: list[float | None]
+
+    @property
+    def took(self) -> timedelta | None:
+        run = self.member.run
+        return run.finished - run.started if run.finished and run.started else None
+
+
+def study_runs(
+    *,
+    study: int,
+    state: str = "",
+    page: int = 1,
+    metrics: Sequence[str] = (),
+    sort: str = "",
+    cells: Sequence[str] | None = None,
+) -> list[StudyRun]:
+    """In the grid's order, or sorted by a name of `RUN_ORDERS` or one of the metrics, with a minus the highest first;
+    `cells` narrows them."""
+    members = Membership.objects.filter(study_id=study).select_related("run")
     members = members.defer("run__spec", "run__findings", "run__provenance")
     if state:
         members = members.filter(run__state=state)
-    return list(members[(page - 1) * PAGE : page * PAGE])
+    if cells is not None:
+        members = members.filter(run__cell__in=cells)
+    latest = {f"value_{place}": latest_value(name) for place, name in enumerate(metrics)}
+    ordered = members.annotate(**latest).order_by(*run_order(sort, metrics), "position")
+    rows = ordered[(page - 1) * PAGE : page * PAGE]
+    return [StudyRun(member, [getattr(member, name) for name in latest]) for member in rows]
+
+
+def latest_value(metric: str) -> Subquery:
+    values = Metric.objects.filter(run_id=OuterRef("run_id"), name=metric).order_by("-round")
+    return Subquery(values.values("value")[:1], output_field=FloatField())
+
+
+def run_order(sort: str, metrics: Sequence[str]) -> list[OrderBy]:
+    name = sort.removeprefix("-")
+    column = F(f"value_{metrics.index(name)}") if name in metrics else RUN_ORDERS.get(name)
+    if column is None:
+        return []
+    return [OrderBy(column, descending=sort.startswith("-"), nulls_last=True)]
 
 
 def failure_groups(*, study: int) -> list[FailureGroup]:

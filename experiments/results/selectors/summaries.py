@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from django.db.models import F
 
 from experiments.labels.metrics import metric_label
-from experiments.models import Metric, Run, RunState
+from experiments.models import Membership, Metric, RunState
+from experiments.results.selectors.runs import specs_of
 from experiments.statistics.over_seeds import Sample, Seed, best_complete, merge_seeds, with_missing_seeds
-from workers.spec import flatten, varying_paths
+from workers.spec.paths import varying_flat_paths
 
 Group = tuple[Any, ...]
 
 
 class MemberRun(NamedTuple):
     pk: int
-    spec: dict[str, Any]
     cell: str
     seed: int
     state: str
@@ -59,28 +59,48 @@ def study_summary(
     *, study: int, metric: str = "accuracy", by: Sequence[str] = (), rounds: Sequence[int] = ()
 ) -> Summary:
     """Without `by`: by every field in which the study's runs differ. Without `rounds`: each done run's last round."""
-    members = Run.objects.filter(memberships__study=study).order_by("memberships__position")
-    runs = {
-        run.pk: run for run in (MemberRun(*row) for row in members.values_list("pk", "spec", "cell", "seed", "state"))
-    }
-    paths = list(dict.fromkeys(by)) or varying_paths([run.spec for run in runs.values()])
-    groups = {run.pk: group_of(run.spec, paths) for run in runs.values()}
-    values = run_values(list(runs), metric, rounds)
+    members = Membership.objects.filter(study=study).order_by("position")
+    rows = members.values_list("run_id", "run__cell", "run__seed", "run__state")
+    runs = {row[0]: MemberRun(*row) for row in rows}
+    cells = flat_cells(runs.values())
+    paths = list(dict.fromkeys(by)) or varying_flat_paths(list(cells.values()))
+    groups = run_groups(runs, cells, paths)
+    values = run_values(study, metric, rounds)
     higher = metric_label(metric).higher_is_better
     at_rounds: list[int | None] = [*sorted(set(rounds))] or [None]
-    tables = [samples_at(values, runs, groups, each) for each in at_rounds]
+    by_round: dict[int | None, list[MeasuredRun]] = {each: [] for each in at_rounds}
+    for each in values:
+        by_round[each.round if rounds else None].append(each)
+    tables = [group_samples(own, runs, groups) for own in by_round.values()]
     return Summary(paths, [row for table in tables for row in summary_rows(table, paths, higher=higher)])
 
 
-def group_of(spec: Mapping[str, Any], paths: Sequence[str]) -> Group:
+def flat_cells(runs: Iterable[MemberRun]) -> dict[str, Mapping[str, Any]]:
+    """One run tells the spec of its cell, but for the seed: a study of thousands of runs has hundreds of cells."""
+    first_runs = {run.cell: run.pk for run in reversed(list(runs))}
+    specs = specs_of(first_runs.values())
+    return {cell: specs[first_runs[cell]].flat for cell in reversed(first_runs) if first_runs[cell] in specs}
+
+
+def run_groups(
+    runs: Mapping[int, MemberRun], cells: Mapping[str, Mapping[str, Any]], paths: Sequence[str]
+) -> dict[int, Group]:
+    groups = {cell: group_of(flat, paths) for cell, flat in cells.items()}
+    if "seed" not in paths:
+        return {run.pk: groups[run.cell] for run in runs.values() if run.cell in groups}
+    return {
+        run.pk: group_of({**cells[run.cell], "seed": run.seed}, paths) for run in runs.values() if run.cell in cells
+    }
+
+
+def group_of(flat: Mapping[str, Any], paths: Sequence[str]) -> Group:
     """Hashable; a parameter that is itself a list is told apart by its content."""
-    flat = flatten(spec)
     values = [flat.get(path) for path in paths]
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
-def run_values(runs: Sequence[int], metric: str, rounds: Sequence[int]) -> list[MeasuredRun]:
-    values = Metric.objects.filter(run_id__in=runs, name=metric)
+def run_values(study: int, metric: str, rounds: Sequence[int]) -> list[MeasuredRun]:
+    values = Metric.objects.filter(run__memberships__study=study, name=metric)
     if rounds:
         values = values.filter(round__in=list(rounds))
     else:
@@ -93,22 +113,21 @@ class GroupSample(NamedTuple):
     sample: Sample
 
 
-def samples_at(
-    values: Iterable[MeasuredRun], runs: Mapping[int, MemberRun], groups: Mapping[int, Group], round_number: int | None
+def group_samples(
+    values: Iterable[MeasuredRun], runs: Mapping[int, MemberRun], groups: Mapping[int, Group]
 ) -> dict[Group, GroupSample]:
-    """In the order of the grid; without a round, every round counts as the last. What a group averages over are the
-    seeds of each of its cells."""
+    """In the order of the grid. What a group averages over are the seeds of each of its cells."""
     seeds: dict[Group, dict[Seed, list[float | None]]] = {group: {} for group in groups.values()}
     rounds: dict[Group, int] = {}
     for each in values:
-        if round_number is None or each.round == round_number:
+        if each.run in groups:
             run, group = runs[each.run], groups[each.run]
             seeds[group].setdefault((run.cell, run.seed), []).append(each.value)
             rounds[group] = max(rounds.get(group, 0), each.round)
     if not rounds:
         return {}
     states: dict[Group, list[tuple[Seed, str]]] = {group: [] for group in seeds}
-    for run in runs.values():
+    for run in (runs[pk] for pk in groups):
         states[groups[run.pk]].append(((run.cell, run.seed), run.state))
     samples = {group: merge_seeds(with_missing_seeds(known, states[group])) for group, known in seeds.items()}
     latest = max(rounds.values())

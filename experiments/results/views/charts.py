@@ -1,16 +1,16 @@
-"""Charts as JSON: what the browser draws, in words too, and what to know about it."""
+"""The charts of a run by name, for the browser and as files for papers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 
-from experiments.charts.chart import finite_only
-from experiments.charts.confusion import confusion_description, confusion_figure, confusion_info
+from experiments.charts.chart import Chart
+from experiments.charts.confusion import confusion_description, confusion_figure, confusion_info, confusions_table
 from experiments.charts.curves import (
     BANDS,
     Band,
@@ -19,11 +19,14 @@ from experiments.charts.curves import (
     curves_info,
     curves_legend,
     curves_notes,
+    curves_table,
 )
 from experiments.charts.smoothing import SMOOTHINGS, LineOptions, apply_line_options, line_option_notes
 from experiments.charts.styles import LineStyle, line_styles
 from experiments.labels.specs import class_names
 from experiments.models import Run
+from experiments.papers.responses import chart_response
+from experiments.papers.selectors import paper_source
 from experiments.results.charts import clients as client_charts
 from experiments.results.charts import costs as cost_charts
 from experiments.results.charts.findings import CONFUSION
@@ -61,7 +64,7 @@ def cells_to_draw(cells: Sequence[Cell], keys: Sequence[str] = ()) -> list[Cell]
     return selected[:MOST_CELLS]
 
 
-def curves_answer(
+def curves_chart(
     points: Sequence[SeedStatistics],
     styles: Mapping[str, LineStyle],
     *,
@@ -69,36 +72,37 @@ def curves_answer(
     band: Band,
     cells: int,
     options: LineOptions | None = None,
-) -> JsonResponse:
+) -> Chart:
     info = curves_info(points, styles, metric, band)
     figure, options = curves_figure(info), options or LineOptions()
     notes = [curves_notes(info, len(styles), cells), line_option_notes(figure, options)]
-    answer: dict[str, Any] = {
-        **finite_only(apply_line_options(figure, options)),
-        "title": info.metric.text,
-        "description": curves_description(info),
-        "legend": curves_legend(info, styles),
-        "notes": " · ".join(filter(None, notes)),
-    }
-    return JsonResponse(answer)
+    return Chart(
+        f"{info.metric.text} over rounds",
+        apply_line_options(figure, options),
+        curves_description(info),
+        lambda: curves_table(info),
+        " · ".join(filter(None, notes)),
+        curves_legend(info, styles),
+        empty="The first curve appears with the first evaluated round.",
+    )
 
 
-def run_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    run = get_object_or_404(Run, pk=pk)
+def run_curves_chart(run: Run, request: HttpRequest) -> Chart:
     metric = requested_metric(request)
-    points, styles = curve_statistics(cells={run.cell: [pk]}, metric=metric), line_styles({run.cell: run.spec})
+    points, styles = curve_statistics(cells={run.cell: [run.pk]}, metric=metric), line_styles({run.cell: run.spec})
     options = replace(requested_line_options(request), points=True)
-    return curves_answer(points, styles, metric=metric, band="none", cells=1, options=options)
+    return curves_chart(points, styles, metric=metric, band="none", cells=1, options=options)
 
 
-def run_clients_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    info = run_clients_info(get_object_or_404(Run, pk=pk), request.GET.get("number") or "accuracy")
-    return figure_answer(
+def run_clients_chart(run: Run, request: HttpRequest) -> Chart:
+    info = run_clients_info(run, request.GET.get("number") or "accuracy")
+    return Chart(
+        info.metric.text,
         client_charts.clients_figure(info),
-        title=info.metric.text,
-        description=client_charts.clients_description(info),
-        legend=client_charts.clients_legend(info),
-        notes=client_charts.clients_notes(info),
+        client_charts.clients_description(info),
+        lambda: client_charts.clients_table(info),
+        client_charts.clients_notes(info),
+        client_charts.clients_legend(info),
     )
 
 
@@ -115,29 +119,45 @@ def run_clients_info(run: Run, name: str) -> client_charts.ClientsInfo:
     )
 
 
-def run_costs_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    get_object_or_404(Run, pk=pk)
+def run_costs_chart(run: Run, request: HttpRequest) -> Chart:
     kind = cost_charts.COST_KINDS.get(request.GET.get("kind", ""), cost_charts.COST_KINDS["traffic"])
-    info = cost_charts.costs_info(kind, cumulated_costs(run=pk, names=kind.names))
-    return figure_answer(
+    info = cost_charts.costs_info(kind, cumulated_costs(run=run.pk, names=kind.names))
+    return Chart(
+        kind.title,
         cost_charts.costs_figure(info),
-        title=kind.title,
-        description=cost_charts.costs_description(info),
+        cost_charts.costs_description(info),
+        lambda: cost_charts.costs_table(info),
         legend=cost_charts.costs_legend(info),
     )
 
 
-def run_confusion_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    run = get_object_or_404(Run, pk=pk)
+def run_confusion_chart(run: Run, request: HttpRequest) -> Chart:
     matrix = run.findings.get(CONFUSION)
     if not matrix:
         raise Http404
     info = confusion_info(matrix, class_names(run.spec, len(matrix)))
-    return figure_answer(confusion_figure(info), title="Confusion matrix", description=confusion_description(info))
+    title = "Confusion matrix"
+    return Chart(title, confusion_figure(info), confusion_description(info), lambda: confusions_table({title: info}))
 
 
-def figure_answer(
-    figure: dict[str, Any], *, title: str, description: str, legend: Any = (), notes: str = ""
-) -> JsonResponse:
-    texts = {"title": title, "description": description, "legend": list(legend), "notes": notes}
-    return JsonResponse({**finite_only(figure), **texts})
+RUN_CHARTS: dict[str, Callable[[Run, HttpRequest], Chart]] = {
+    "curves": run_curves_chart,
+    "clients": run_clients_chart,
+    "costs": run_costs_chart,
+    "confusion": run_confusion_chart,
+}
+
+
+def run_figure(request: HttpRequest, pk: int, name: str) -> JsonResponse:
+    return JsonResponse(build_run_chart(request, pk, name).answer())
+
+
+def run_figure_file(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
+    source = paper_source(runs=[pk], link=request.build_absolute_uri(reverse("run", args=[pk])))
+    return chart_response(request, build_run_chart(request, pk, name), kind, f"run-{pk}-{name}", source)
+
+
+def build_run_chart(request: HttpRequest, pk: int, name: str) -> Chart:
+    if name not in RUN_CHARTS:
+        raise Http404
+    return RUN_CHARTS[name](get_object_or_404(Run, pk=pk), request)

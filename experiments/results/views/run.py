@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, render
 from experiments.access.services.rights import may_manage
 from experiments.charts.confusion import confusion_info
 from experiments.charts.smoothing import SMOOTHINGS
-from experiments.labels.axes import main_parts
 from experiments.labels.metrics import metric_label, sort_metric_names
+from experiments.labels.names import cell_name
 from experiments.labels.specs import class_names, spec_words
 from experiments.models import Run, RunState
 from experiments.queue.services.runs import UNSUCCESSFUL
@@ -19,12 +19,13 @@ from experiments.results.charts.clients import EVALUATED, PARTICIPATION, client_
 from experiments.results.charts.costs import COST_KINDS
 from experiments.results.charts.findings import CONFUSION, findings_info, provenance_facts
 from experiments.results.selectors.clients import PAGE, client_columns, client_rows, sort_clients
-from experiments.results.selectors.costs import run_costs
+from experiments.results.selectors.costs import Cost, run_costs
 from experiments.results.selectors.files import MODEL, run_files
+from experiments.results.selectors.headline import run_headline
 from experiments.results.selectors.identity import runs_that_change
 from experiments.statistics.curves import metric_names
 from experiments.web.requests import current_user, page_or_part, whole_number
-from workers.spec import flatten, is_app
+from workers.spec import is_app, is_logged
 
 FIRST_METRICS = ("accuracy", "loss", "train_loss", "f1")
 CLIENT_NUMBERS = (*EVALUATED, "train_loss", "samples", "steps", PARTICIPATION)
@@ -32,10 +33,12 @@ CLIENT_NUMBERS = (*EVALUATED, "train_loss", "samples", "steps", PARTICIPATION)
 
 def run_page(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("worker"), pk=pk)
+    names, costs = sort_metric_names(metric_names(runs=[run.pk])), run_costs(run=run.pk)
     context = {
         **head_context(request, run),
-        **curves_context(run),
-        **findings_context(run),
+        **headline_context(run, names, costs),
+        **curves_context(run, names),
+        **findings_context(run, costs),
         **history_context(run),
     }
     return page_or_part(request, "pages/run.html", "parts/run_live.html", context)
@@ -47,17 +50,26 @@ def head_context(request: HttpRequest, run: Run) -> dict[str, Any]:
     relaunch = may and run.state in UNSUCCESSFUL and bool(runs_that_change([run.pk]))
     return {
         "run": run,
-        "parts": main_parts(flatten(run.spec)).values(),
+        "cell_name": cell_name(run.spec),
         "own_data": is_app(run.spec),
+        "logged": is_logged(run.spec),
         "studies": studies,
         "may_manage": may,
         "relaunch": relaunch,
     }
 
 
-def curves_context(run: Run) -> dict[str, Any]:
+def headline_context(run: Run, names: list[str], costs: list[Cost]) -> dict[str, Any]:
+    headline = run_headline(run=run.pk, names=names, costs=costs)
+    return {
+        "headline": headline,
+        "headline_label": metric_label(headline.metric),
+        "loss_label": metric_label("loss"),
+    }
+
+
+def curves_context(run: Run, names: list[str]) -> dict[str, Any]:
     """Before the first round the metrics that every run has."""
-    names = sort_metric_names(metric_names(runs=[run.pk]))
     may_come = run.state in (RunState.QUEUED, RunState.RUNNING)
     return {
         "measured": bool(names) or may_come,
@@ -77,12 +89,12 @@ def client_numbers(run: Run) -> list[str]:
     return [name for name in CLIENT_NUMBERS if on_clients or name not in EVALUATED]
 
 
-def findings_context(run: Run) -> dict[str, Any]:
+def findings_context(run: Run, costs: list[Cost]) -> dict[str, Any]:
     matrix = run.findings.get(CONFUSION)
     return {
         "confusion": confusion_info(matrix, class_names(run.spec, len(matrix))) if matrix else None,
         "findings": findings_info(run.findings),
-        "costs": [(metric_label(cost.name), cost) for cost in run_costs(run=run.pk)],
+        "costs": [(metric_label(cost.name), cost) for cost in costs],
         "cost_kinds": COST_KINDS,
     }
 

@@ -9,12 +9,13 @@ from functools import cache
 from typing import Any
 
 from experiments.flower_apps.selectors import usable_apps
-from experiments.labels.axes import COMPONENT_KINDS, value_text
+from experiments.labels.names import COMPONENT_KINDS, value_text
 from experiments.labels.specs import in_spec_order
 from experiments.models import Run, Study
 from experiments.studies.editor.fields import field_title, plain_fields
 from experiments.studies.editor.misfits import read_path, with_value
 from experiments.studies.editor.source import yaml_from_study
+from experiments.studies.services.launch import HIGHEST_OF_MEMBERS
 from workers.catalog import load_catalog
 from workers.errors import TributaryError
 from workers.spec import is_app, parse_run
@@ -56,7 +57,7 @@ def start_from_study(study: Study) -> Start:
         "description": study.description,
         "tags": study.tags,
         "blocks": blocks,
-        **({"priority": study.priority} if study.priority else {}),
+        **({"priority": min(study.priority, HIGHEST_OF_MEMBERS)} if study.priority else {}),
         **({"requires": study.requires} if study.requires != "cpu" else {}),
     }
     return Start(

@@ -8,12 +8,19 @@ from typing import Any
 
 from django.conf import settings
 
-from experiments.labels.axes import axis_title, axis_values
+from experiments.labels.axes import axis_values
+from experiments.labels.names import axis_title
 from experiments.models import User
 from experiments.queue.services.runs import best_by_hash, live_runs
 from experiments.studies.editor.clone import Change, study_changes
 from experiments.studies.editor.misfits import Misfits, block_misfits, block_notes
-from experiments.studies.editor.source import line_of_path, path_lines, rewrite_yaml, study_from_yaml, yaml_from_study
+from experiments.studies.editor.source import (
+    is_too_long,
+    line_of_path,
+    read_study_text,
+    rewrite_yaml,
+    yaml_from_study,
+)
 from experiments.studies.services.definition import StudyDefinition, definition_plan, parse_definition
 from experiments.studies.services.launch import Plan, hashes_of
 from workers.errors import TributaryError
@@ -46,9 +53,11 @@ class DraftRequest:
 
 def check_draft(owner: User, request: DraftRequest) -> Draft:
     """Errors are part of the answer, because a draft is allowed to be wrong, or nameless."""
-    study, plan, errors = dict(request.study or {}), None, []
+    study, lines, plan, errors = dict(request.study or {}), None, None, []
     try:
-        study = study_from_yaml(request.text) if request.text is not None else study
+        if request.text is not None:
+            written = read_study_text(request.text)
+            study, lines = written.study, written.lines
         definition = parse_definition({"name": "", **study})
         plan = definition_plan(owner=owner, definition=definition, calibrate=request.calibrate)
         errors = [asdict(problem) for problem in plan.missing]
@@ -56,11 +65,13 @@ def check_draft(owner: User, request: DraftRequest) -> Draft:
         errors = error_list(error)
     blocks = study["blocks"] if isinstance(study.get("blocks"), list) else []
     text = draft_text(request, study)
+    if errors and request.text is None:
+        lines = text_lines(text)
     return Draft(
         study=study,
         yaml=text,
         plan=plan,
-        errors=add_lines(errors, text),
+        errors=[{**each, "line": line_of_path(lines or {}, each["path"])} for each in errors],
         runs=[block_size(block) for block in blocks],
         misfits=[block_misfits(block) for block in blocks],
         notes=[block_notes(block) for block in blocks],
@@ -68,20 +79,24 @@ def check_draft(owner: User, request: DraftRequest) -> Draft:
     )
 
 
+def text_lines(text: str) -> dict[str, int]:
+    """Of a text that the form made; none where it says nothing yet, or too much."""
+    try:
+        return read_study_text(text).lines
+    except TributaryError:
+        return {}
+
+
 def draft_text(request: DraftRequest, study: Mapping[str, Any]) -> str:
     if request.text is not None:
         return request.text
-    return rewrite_yaml(request.written, study) if request.written else yaml_from_study(study)
+    if not request.written or is_too_long(request.written):
+        return yaml_from_study(study)
+    return rewrite_yaml(request.written, study)
 
 
 def error_list(error: TributaryError) -> list[dict[str, Any]]:
     return [asdict(problem) for problem in error.errors] or [{"path": "", "message": error.detail}]
-
-
-def add_lines(errors: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
-    """Each with the line of the YAML at which it stands, if it stands anywhere."""
-    lines = path_lines(text) if errors else {}
-    return [{**each, "line": line_of_path(lines, each["path"])} for each in errors]
 
 
 def block_size(block: Any) -> int | None:
@@ -130,7 +145,7 @@ def preview_runs(definition: StudyDefinition, page: int) -> Preview:
     rows = [
         PreviewRow(
             number=(page - 1) * PAGE + place,
-            values=tuple(words[run.cell].removeprefix(f"{axis_title(axis)} ") for axis, words in axes.items()),
+            values=tuple(words[run.cell] for words in axes.values()),
             seed=run.spec.seed,
             run=existing.get(run.hash, (None, ""))[0],
             state=existing.get(run.hash, (None, "new"))[1],
@@ -142,7 +157,7 @@ def preview_runs(definition: StudyDefinition, page: int) -> Preview:
 
 def varying_axes(runs: Sequence[PlannedRun]) -> dict[str, dict[str, str]]:
     """Each axis with its value in words for every cell; seeds of a cell have the same."""
-    return axis_values({run.cell: run.spec.model_dump(mode="json") for run in runs})
+    return axis_values({run.cell: run.spec.model_dump(mode="json") for run in runs}, wording="column")
 
 
 def existing_runs(runs: Sequence[PlannedRun], requires: str) -> dict[str, tuple[int | None, str]]:

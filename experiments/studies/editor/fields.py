@@ -7,9 +7,10 @@ from functools import cache
 from typing import Any
 
 from experiments.flower_apps.selectors import ConfigField, config_fields, usable_apps
-from experiments.labels.axes import COMPONENT_KINDS
+from experiments.labels.names import COMPONENT_KINDS
 from workers.catalog import describe_component, load_catalog
 from workers.catalog.component import Dataset
+from workers.catalog.part import PartOption, part_options
 from workers.spec import AppSpec, RunSpec
 from workers.spec.appspec import kind_name
 
@@ -44,6 +45,12 @@ FIELD_KINDS = {
 }
 MAIN_FIELDS = ("rounds", "clients", "cohort", "local.epochs", "local.batch_size", "app.clients")
 APP_CONFIG = "app.config"
+USUAL_FIRST = {
+    "strategy": ("fedavg", "fedprox", "scaffold", "fednova", "fedadam", "fedyogi"),
+    "partition": ("iid", "label-dirichlet"),
+    "optimizer": ("sgd",),
+}
+"""What most studies begin with; the rest follows as the catalog has it."""
 
 
 def editor_fields() -> list[dict[str, Any]]:
@@ -95,31 +102,36 @@ def config_field(field: ConfigField) -> dict[str, Any]:
 
 
 def component_field(path: str) -> dict[str, Any]:
-    """The hint is asked for each time: a data set may have come meanwhile."""
+    """The usual ones first, and of data sets those that are here. The hint is asked for each time: a data set may have
+    come meanwhile."""
     kind = COMPONENT_KINDS[path]
-    options = [
-        {**component_option(each), "hint": component_hint(each)} for each in load_catalog().components[kind].values()
-    ]
+    known = [{**component_option(each), **component_state(each)} for each in load_catalog().components[kind].values()]
+    usual = USUAL_FIRST.get(kind, ())
+    place = {name: number for number, name in enumerate(usual)}
+    options = sorted(known, key=lambda each: (not each.get("ready", True), place.get(each["name"], len(usual))))
     return {"path": path, "title": field_title(path), "kind": "component", "of": kind, "main": True, "options": options}
 
 
 @cache
 def component_option(component: Any) -> dict[str, Any]:
     description = describe_component(component)
-    properties = description.pop("schema")["properties"]
+    schema = description.pop("schema")
+    properties = schema["properties"]
     return {
         **description,
-        "parameters": [schema_field(properties[name], {}, name) for name in properties if name != "name"],
+        "parameters": [schema_field(properties[name], schema, name) for name in properties if name != "name"],
     }
 
 
-def component_hint(component: Any) -> str:
+def component_state(component: Any) -> dict[str, Any]:
+    """What else to know before it is chosen; of a data set, whether it is here."""
     if not isinstance(component, Dataset):
-        return ""
+        return {"hint": ""}
     defaults = component.Params(name=component.name)
     facts = component.facts(defaults)
     missing = component.available(defaults)
-    return missing or f"{facts.train:,} train · {facts.test:,} test · {facts.classes} classes"
+    sizes = f"{facts.train:,} train · {facts.test:,} test · {facts.classes} classes"
+    return {"hint": missing or sizes, "ready": missing is None}
 
 
 def schema_fields(schema: dict[str, Any], root: dict[str, Any], prefix: str) -> Iterator[dict[str, Any]]:
@@ -142,21 +154,34 @@ def resolve_reference(schema: dict[str, Any], root: dict[str, Any]) -> dict[str,
 
 
 def schema_field(schema: dict[str, Any], root: dict[str, Any], path: str) -> dict[str, Any]:
-    """One value: a number, a choice, a switch, a mapping or text. `nullable` fields may be left empty, `suggestions`
-    are only some of what may be written."""
+    """One value: a number, a choice, a switch, a mapping, text, or a part with parameters of its own. `nullable` fields
+    may be left empty, `suggestions` are only some of what may be written."""
     kinds = schema.get("anyOf", [schema])
     inner = next((each for each in kinds if each.get("type") != "null"), {"type": "null"})
+    parts = [part_field(option, root) for option in part_options(schema, root)]
     return {
         "path": path,
         "title": field_title(path),
         "description": schema.get("description", ""),
-        "kind": field_kind(inner),
+        "kind": "part" if parts else field_kind(inner),
         "main": path in MAIN_FIELDS,
         "nullable": len(kinds) > 1,
         "default": schema.get("default"),
-        "options": inner.get("enum", []),
+        "options": parts or inner.get("enum", []),
         "suggestions": schema.get("examples", []),
         "range": range_text(inner),
+    }
+
+
+def part_field(option: PartOption, root: dict[str, Any]) -> dict[str, Any]:
+    """As a component's option is drawn."""
+    return {
+        "name": option.name,
+        "label": option.label,
+        "summary": option.summary,
+        "paper": option.paper,
+        "hint": "",
+        "parameters": [schema_field(schema, root, name) for name, schema in option.properties.items()],
     }
 
 

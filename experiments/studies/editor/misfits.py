@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from experiments.labels.axes import COMPONENT_KINDS
+from experiments.labels.names import COMPONENT_KINDS
 from workers.catalog import load_catalog
 from workers.catalog.component import DatasetFacts, Kind
 from workers.errors import Problem, SpecError

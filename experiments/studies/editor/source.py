@@ -6,6 +6,7 @@ import difflib
 import io
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -17,30 +18,43 @@ from ruamel.yaml.util import load_yaml_guess_indent
 from experiments.labels.specs import field_position, in_spec_order, spec_yaml
 from experiments.studies.services.definition import StudyDefinition
 from workers.errors import Problem, SpecError
-from workers.spec.yaml import SpecLoader, load_yaml
+from workers.spec.yaml import load_document
 
-MAX_TEXT = 200_000
+MAX_TEXT = 100_000
 ANY_WIDTH = 4096
 
 
+@dataclass(frozen=True)
+class StudyText:
+    """A study as its text says it; `lines` has the line, counted from 1, at which each path stands."""
+
+    study: dict[str, Any]
+    lines: dict[str, int]
+
+
 def study_from_yaml(text: str) -> dict[str, Any]:
-    if len(text) > MAX_TEXT:
+    return read_study_text(text).study
+
+
+def read_study_text(text: str) -> StudyText:
+    """Refused by its size before anything of it is read, and then read once."""
+    if is_too_long(text):
         raise SpecError([Problem("yaml", f"More than {MAX_TEXT:,} characters: launch it over REST instead.")])
-    study = load_yaml(text)
-    refuse_aliases(text)
+    document = load_document(text)
+    if document.has_aliases:
+        # A short text with aliases can stand for gigabytes once it is written out.
+        raise SpecError([Problem("yaml", "Write values out instead of using aliases.")])
     try:
-        json.dumps(study, allow_nan=False)
+        json.dumps(document.value, allow_nan=False)
     except (TypeError, ValueError):
         raise SpecError([Problem("yaml", "Only text, finite numbers, lists and mappings have a place here.")]) from None
-    if not isinstance(study, Mapping):
+    if document.node is None or not isinstance(document.value, Mapping):
         raise SpecError([Problem("yaml", "A study is a mapping with a name and blocks.")])
-    return dict(study)
+    return StudyText(dict(document.value), dict(node_lines(document.node, "")))
 
 
-def refuse_aliases(text: str) -> None:
-    """A short text with aliases can stand for gigabytes once it is written out."""
-    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
-        raise SpecError([Problem("yaml", "Write values out instead of using aliases.")])
+def is_too_long(text: str) -> bool:
+    return len(text) > MAX_TEXT
 
 
 def yaml_from_study(study: Mapping[str, Any]) -> str:
@@ -139,15 +153,6 @@ def new_node(value: Any) -> Any:
             items.fa.set_flow_style()
         return items
     return ordered
-
-
-def path_lines(text: str) -> dict[str, int]:
-    """The line, counted from 1, at which each path stands; empty for a text that cannot be read."""
-    try:
-        root = yaml.compose(text, SpecLoader)
-    except yaml.YAMLError:
-        return {}
-    return dict(node_lines(root, "")) if root is not None else {}
 
 
 def node_lines(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:

@@ -52,14 +52,6 @@ def cells_of(*, studies: Sequence[int]) -> list[Cell]:
     ]
 
 
-def cells_in(study: int) -> dict[str, dict[str, Any]]:
-    """Each cell's spec, flat, in the order of the grid: what telling the cells apart needs, and no more."""
-    members = Membership.objects.filter(study_id=study).order_by().values_list("run__cell")
-    rows = list(members.annotate(first=Min("run_id"), place=Min("position")).order_by("place"))
-    specs = specs_of([first for _, first, _ in rows])
-    return {cell: specs[first].flat for cell, first, _ in rows if first in specs}
-
-
 def measured_metrics(cells: Sequence[Cell]) -> list[str]:
     """The metrics that the cells' first runs have; strategies may add their own."""
     return metric_names(runs=[cell.first_run for cell in cells[:SAMPLED_CELLS]])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from experiments.models import Membership, Round, Run, RunState, Study
+from experiments.models import Job, JobKind, Membership, Note, Round, Run, RunState, Study
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Deletion:
     goes: Counter[str] = field(default_factory=Counter)
     rounds: int = 0
     models: int = 0
+    notes: int = 0
     stays: int = 0
     holders: list[Holder] = field(default_factory=list)
 
@@ -45,6 +46,7 @@ def deletion_of(study: Study) -> Deletion:
         goes=goes,
         rounds=Round.objects.filter(run__in=going).count(),
         models=going.exclude(artifact="").count(),
+        notes=Note.objects.filter(Q(study=study) | Q(run__in=going)).count(),
         stays=held - goes.total(),
         holders=other_holders(study),
     )
@@ -61,6 +63,15 @@ def other_holders(study: Study) -> list[Holder]:
         .order_by("-held", "pk")
     )
     return [Holder(each, each.held) for each in counted]
+
+
+def deletion_subject(study: int) -> str:
+    """By which the job that deletes it is found."""
+    return f"study {study}"
+
+
+def deletion_job(study: Study) -> Job | None:
+    return Job.objects.filter(kind=JobKind.DELETION, subject=deletion_subject(study.pk)).first()
 
 
 def only_held_by(study: Study) -> QuerySet[Run]:

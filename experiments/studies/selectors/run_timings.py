@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import F, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
-from experiments.models import Metric, Run, RunState
+from experiments.models import Attempt, Metric, Run, RunState
 from experiments.statistics.sums import SafeSum
 
 MOST_RUNS = 2_000
@@ -78,9 +79,12 @@ def can_time(sums: dict[str, float]) -> bool:
 
 def recent_runs() -> QuerySet[Run, dict[str, Any]]:
     done = Run.objects.filter(state=RunState.DONE, started__isnull=False, rounds_done__gt=0)
+    attempts = Attempt.objects.filter(run=OuterRef("pk")).order_by().values("run")
+    worked = Subquery(attempts.annotate(took=Sum(F("ended") - F("started"))).values("took"))
     return (
         done.order_by("-pk")
-        .annotate(took=F("finished") - F("started"))
+        # Without the time in which a run waited to go on; a run that was brought from elsewhere has no attempts.
+        .annotate(took=Coalesce(worked, F("finished") - F("started")))
         .values("pk", "spec", "device_type", "took", "rounds_done")
     )
 

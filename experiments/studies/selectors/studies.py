@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from django.db.models import Count, Exists, Func, OuterRef, Q, QuerySet, TextField
+from django.db.models import (
+    Count,
+    Min,
+    Q,
+    QuerySet,
+)
 
-from experiments.labels.axes import axes_text
-from experiments.models import Membership, Run, RunState, Study
-from experiments.statistics.curves import best_finals
+from experiments.labels.axes import axes_text, dataset_names
+from experiments.labels.names import method_label
+from experiments.models import Membership, Run, Study
+from experiments.results.selectors.runs import specs_of
+from experiments.statistics.finals import best_finals, small_curves
 from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.selectors.progress import Progress, progress_of
 
-PAGE = 50
-MOST_TAGS = 24
+
+def texts_version(study: Study) -> str:
+    """Another after any change of what people write about a study: two who edit at once must not undo each other."""
+    texts = json.dumps([study.name, study.description, study.tags])
+    return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class StudyRow:
+    """`best` is its best cell, `method` what that cell tries, and `curve` its accuracy over the rounds, in few points.
+
+    A study without a best cell has the curve of the run that is furthest.
+    """
+
     study: Study
     axes: str
     progress: Progress
     best: SeedStatistics | None
-
-
-@dataclass(frozen=True)
-class WatchedStudy:
-    study: Study
-    running: bool
+    datasets: tuple[str, ...] = ()
+    method: str = ""
+    curve: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,35 +52,6 @@ class LabCounts:
     runs: int
     states: Counter[str]
     archived: int = 0
-
-
-@dataclass(frozen=True)
-class StudyFilters:
-    """What the list shows: of one person, with one tag, archived ones instead of the others."""
-
-    search: str = ""
-    tag: str = ""
-    owner: int | None = None
-    archived: bool = False
-
-    @property
-    def narrow(self) -> bool:
-        return bool(self.search or self.tag or self.owner or self.archived)
-
-
-def study_rows(*, search: str = "", before: int | None = None, filters: StudyFilters | None = None) -> list[StudyRow]:
-    """Newest first, a page at a time; `before` is the id of the last study of the page before."""
-    studies = filter_studies(filters or StudyFilters(search))
-    if before is not None:
-        studies = studies.filter(pk__lt=before)
-    return load_study_rows(list(studies.select_related("owner").order_by("-pk")[:PAGE]))
-
-
-def filter_studies(filters: StudyFilters) -> QuerySet[Study]:
-    studies = search_studies(filters.search).filter(archived__isnull=not filters.archived)
-    if filters.tag:
-        studies = studies.filter(tags__contains=[filters.tag])
-    return studies if filters.owner is None else studies.filter(owner=filters.owner)
 
 
 def search_studies(search: str) -> QuerySet[Study]:
@@ -84,34 +69,45 @@ def search_studies(search: str) -> QuerySet[Study]:
     return studies
 
 
-def load_study_rows(studies: Sequence[Study]) -> list[StudyRow]:
+def load_study_rows(studies: Sequence[Study], *, pictures: bool = False) -> list[StudyRow]:
+    """`pictures` have the curves, and what the best cells try."""
     progress, best = progress_of(studies), best_finals(studies=[study.pk for study in studies])
-    return [StudyRow(each, axes_text(each.blocks), progress[each.pk], best.get(each.pk)) for each in studies]
+    cells = {study: each.cell for study, each in best.items()}
+    methods, curves = (methods_of(cells), curves_of(studies, cells)) if pictures else ({}, {})
+    return [
+        StudyRow(
+            each,
+            axes_text(each.blocks),
+            progress[each.pk],
+            best.get(each.pk),
+            tuple(dataset_names(each.blocks)),
+            methods.get(each.pk, ""),
+            tuple(curves.get(each.pk, ())),
+        )
+        for each in studies
+    ]
+
+
+def methods_of(cells: Mapping[int, str]) -> dict[int, str]:
+    """What one cell of each study tries, in words."""
+    runs = Run.objects.filter(cell__in=set(cells.values())).order_by().values_list("cell")
+    first = dict(runs.annotate(first=Min("pk")))
+    specs = specs_of(list(first.values()))
+    labels = {cell: method_label(specs[run].flat) for cell, run in first.items() if run in specs}
+    return {study: labels[cell] for study, cell in cells.items() if cell in labels}
+
+
+def curves_of(studies: Sequence[Study], cells: Mapping[int, str]) -> dict[int, list[float | None]]:
+    """Of each study's best cell; where there is none yet, of the run that is furthest."""
+    others = [study.pk for study in studies if study.pk not in cells]
+    furthest = Membership.objects.filter(study_id__in=others, run__rounds_done__gt=0).order_by(
+        "study_id", "-run__rounds_done", "run_id"
+    )
+    at_work = dict(furthest.distinct("study_id").values_list("study_id", "run__cell")) if others else {}
+    return small_curves(cells={**cells, **at_work})
 
 
 def lab_counts() -> LabCounts:
     states = Counter(dict(Run.objects.order_by().values_list("state").annotate(runs=Count("pk"))))
     counts = Study.objects.aggregate(listed=Count("pk", filter=Q(archived=None)), all=Count("pk"))
     return LabCounts(counts["listed"], states.total(), states, counts["all"] - counts["listed"])
-
-
-def tag_counts(*, filters: StudyFilters) -> list[tuple[str, int]]:
-    """The commonest tags of what is listed, whichever of them is chosen."""
-    listed = filter_studies(replace(filters, tag="", search="")).order_by()
-    tags = listed.annotate(tag=Func("tags", function="unnest", output_field=TextField()))
-    counted = Counter(tags.values_list("tag", flat=True))
-    return sorted(counted.most_common(MOST_TAGS), key=lambda each: (-each[1], each[0].lower()))
-
-
-def known_tags() -> list[str]:
-    return sorted({tag for tag, _ in tag_counts(filters=StudyFilters())}, key=str.lower)
-
-
-def study_to_watch() -> WatchedStudy | None:
-    """The newest study that runs; otherwise the newest that has something to show."""
-    members = Membership.objects.filter(study=OuterRef("pk"))
-    at_work = Exists(members.filter(run__state=RunState.RUNNING))
-    listed = Study.objects.filter(archived=None)
-    with_rounds = listed.filter(at_work | Exists(members.filter(run__rounds_done__gt=0)))
-    study = with_rounds.annotate(at_work=at_work).order_by("-at_work", "-pk").first()
-    return WatchedStudy(study, study.at_work) if study else None

@@ -15,17 +15,19 @@ from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError, GoneError
 from experiments.core.json_values import plain_text
 from experiments.models import Membership, Run, RunState, Study, User
-from experiments.queue.services.retry import delete_runs, relaunch_runs, swap_member
+from experiments.queue.services.retry import relaunch_runs, swap_member
 from experiments.queue.services.runs import ACTIVE, UNSUCCESSFUL, cancel_runs, equal_live_runs, requeue_runs
 from experiments.queue.services.wake_up import wake_up_after_commit
 from experiments.results.live.notify import notify_states, notify_study
 from experiments.results.selectors.identity import changed_runs
 from experiments.results.selectors.runs import first_line
-from experiments.studies.selectors.deletions import only_held_by
-from experiments.studies.services.launch import clean_tags, field_problems
+from experiments.studies.selectors.studies import texts_version
+from experiments.studies.services.launch import clean_tags, field_problems, require_priority
 from workers.errors import SpecError
+from workers.spec import LOGGED
 
 DELETED = "The study was deleted meanwhile."
+CHANGED_MEANWHILE = "Somebody changed this study after you opened it. Nothing was overwritten."
 
 
 def study_cancel(*, study: Study, actor: User) -> Study:
@@ -89,7 +91,7 @@ def study_retry(*, study: Study, actor: User, reason: str | None = None) -> int:
 
 
 def unsuccessful_runs(study: Study, reason: str | None) -> list[Run]:
-    ended = Run.objects.filter(studies=study, state__in=UNSUCCESSFUL).order_by("id")
+    ended = Run.objects.filter(studies=study, state__in=UNSUCCESSFUL).exclude(spec__has_key=LOGGED).order_by("id")
     if reason is None:
         return list(ended)
     return [run for run in ended.filter(state=RunState.FAILED) if first_line(run.reason) == reason]
@@ -112,41 +114,33 @@ def study_update(
     description: str | None = None,
     tags: Iterable[str] | None = None,
     priority: int | None = None,
+    version: str | None = None,
 ) -> Study:
-    require_manage(actor, study)
-    study.name = study.name if name is None else plain_text(name.strip())
-    study.description = study.description if description is None else plain_text(description)
-    study.tags = study.tags if tags is None else clean_tags(tags)
-    study.priority = study.priority if priority is None else priority
-    if problems := field_problems(name=study.name, tags=study.tags, priority=study.priority, requires=study.requires):
-        raise SpecError(problems)
-    with transaction.atomic():
-        study_set(study, name=study.name, description=study.description, tags=study.tags, priority=study.priority)
-        notify_study(study.pk, "edited")
-    return study
+    """Changes what is given and nothing else.
 
-
-def study_delete(*, study: Study, actor: User, expected: int | None = None) -> int:
-    """Deletes the study and the runs only it holds, whatever their state; returns how many runs went.
-
-    `expected` is what a person agreed to: where other runs would go by now, nothing is deleted.
+    `version` is the `texts_version` that a person saw before they wrote: where it is another by now, nothing changes.
     """
     require_manage(actor, study)
     with transaction.atomic():
-        lock_in_transaction(Lock.HOLDERS)
-        refresh_study(study)
-        # Runs before memberships, as workers lock them: the other way round the two could wait for each other.
-        locked_runs = Run.objects.filter(studies=study).select_for_update(no_key=True, of=("self",))
-        held = list(locked_runs.values_list("pk", flat=True))
-        gone = run_ids(only_held_by(study))
-        if expected is not None and len(gone) != expected:
-            raise ConflictError(f"Nothing was deleted: {len(gone)} runs would go by now, not {expected}. Look again.")
-        notify_study(study.pk, "deleted")
-        audit_record(actor=actor, action="study.delete", subject=f"study {study.pk}", name=study.name, runs=len(gone))
-        study.delete()
-        delete_runs(gone)
-        cancel_unwanted(Run.objects.filter(pk__in=held))
-    return len(gone)
+        refresh_study(study, Study.objects.select_for_update(no_key=True))
+        if version not in (None, texts_version(study)):
+            raise ConflictError(CHANGED_MEANWHILE)
+        before = study.priority
+        study.name = study.name if name is None else plain_text(name.strip())
+        study.description = study.description if description is None else plain_text(description)
+        study.tags = study.tags if tags is None else clean_tags(tags)
+        study.priority = study.priority if priority is None else priority
+        if problems := field_problems(
+            name=study.name, tags=study.tags, priority=study.priority, requires=study.requires
+        ):
+            raise SpecError(problems)
+        require_priority(actor, study.priority, before)
+        study.save(update_fields=["name", "description", "tags", "priority"])
+        if study.priority != before:
+            detail = {"name": study.name, "before": before, "priority": study.priority}
+            audit_record(actor=actor, action="study.priority", subject=f"study {study.pk}", **detail)
+        notify_study(study.pk, "edited")
+    return study
 
 
 def cancel_unwanted(runs: QuerySet[Run]) -> int:
@@ -164,11 +158,13 @@ def study_set(study: Study, **fields: Any) -> None:
         raise GoneError(DELETED)
 
 
-def refresh_study(study: Study) -> Study:
+def refresh_study(study: Study, rows: QuerySet[Study] | None = None) -> Study:
     try:
-        study.refresh_from_db()
+        study.refresh_from_db(from_queryset=rows)
     except Study.DoesNotExist:
         raise GoneError(DELETED) from None
+    if study.deleting:
+        raise GoneError(DELETED)
     return study
 
 

@@ -92,7 +92,7 @@ def parse_definition(data: Any) -> StudyDefinition:
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        raise SpecError(validation_problems(error, data)) from None
+        raise SpecError(validation_problems(error, data, StudyDefinition)) from None
 
 
 def definition_launch(
@@ -130,7 +130,7 @@ def launch_once(*, owner: User, key: str, definition: StudyDefinition) -> tuple[
 def study_of_key(launch_key: LaunchKey, fingerprint: str) -> Study:
     if launch_key.fingerprint != fingerprint:
         raise SpecError([Problem(KEY_HEADER, KEY_OF_ANOTHER)], "The key belongs to another launch.")
-    if launch_key.study is None:
+    if launch_key.study is None or launch_key.study.deleting:
         raise ConflictError(KEY_GONE)
     return launch_key.study
 

@@ -14,7 +14,7 @@ from django.db.models import Max
 from experiments.models import Device, Run, RunState
 from experiments.queue.selectors.workers import available_workers
 from experiments.studies.selectors.run_timings import AppTiming, RunKind, RunTiming, app_timings, run_timings
-from experiments.studies.services.calibration import calibrate, saved_step
+from experiments.studies.services.calibration import calibration_request, saved_step
 from workers.errors import TributaryError
 from workers.spec import AnySpec, AppSpec, PlannedRun, RunSpec, parse_run
 from workers.spec.workload import client_steps, parameter_count, round_bytes
@@ -35,12 +35,38 @@ MARGINS: dict[Basis, tuple[float, float]] = {"measured": (0.85, 1.2), "calibrate
 
 @dataclass(frozen=True)
 class Estimate:
-    """`workers` that may take the runs now; with none, the seconds are those of one. `basis` is the weakest used."""
+    """`workers` that may take the runs now; with none, the seconds are those of one. `basis` is the weakest used.
+
+    `other_runs` wait or run on these workers already, which the seconds allow for.
+    """
 
     low_seconds: float
     high_seconds: float
     workers: int
     basis: Basis
+    other_runs: int = 0
+
+
+@dataclass(frozen=True)
+class QueueLoad:
+    """Seconds of one worker. A person's own earlier runs go before a new study; people take turns with each other."""
+
+    runs: int = 0
+    own_low: float = 0.0
+    own_high: float = 0.0
+    others_low: float = 0.0
+    others_high: float = 0.0
+    other_people: int = 0
+
+    def added_low(self, seconds: float) -> float:
+        """To work of that many seconds, at best: each of the others has done as much when it is done."""
+        turns = self.other_people * (seconds + self.own_low)
+        return self.own_low + min(self.others_low, turns)
+
+    @property
+    def added_high(self) -> float:
+        """At worst, all of it comes first."""
+        return self.own_high + self.others_high
 
 
 def planned_cells(runs: Sequence[PlannedRun]) -> PlannedCells:
@@ -82,21 +108,24 @@ def cached_run_timings(datasets: Sequence[str], models: Sequence[str], strategie
     return runs
 
 
-def study_estimate(*, cells: PlannedCells, speeds: SpeedModel, requires: str) -> Estimate:
+def study_estimate(*, cells: PlannedCells, speeds: SpeedModel, requires: str, load: QueueLoad) -> Estimate:
     workers = sum(1 for each in available_workers() if requires == Device.CPU or each.device_type != "cpu")
     seconds = [(speeds.seconds(spec), count) for spec, count in cells]
+    lows, highs = ([(getattr(each, end), count) for each, count in seconds] for end in ("low", "high"))
+    added_low = load.added_low(sum(each * count for each, count in lows))
     return Estimate(
-        low_seconds=wall_seconds([(each.low, count) for each, count in seconds], max(1, workers)),
-        high_seconds=wall_seconds([(each.high, count) for each, count in seconds], max(1, workers)),
+        low_seconds=wall_seconds(lows, max(1, workers), added_low) if cells else 0.0,
+        high_seconds=wall_seconds(highs, max(1, workers), load.added_high) if cells else 0.0,
         workers=workers,
         basis=weakest_basis([each for each, _ in seconds]),
+        other_runs=load.runs,
     )
 
 
-def wall_seconds(seconds: Sequence[tuple[float, int]], workers: int) -> float:
-    """Shared out evenly, but no shorter than the longest run."""
+def wall_seconds(seconds: Sequence[tuple[float, int]], workers: int, added: float) -> float:
+    """Shared out evenly, with what else there is to do, but no shorter than the longest run."""
     total = sum(each * count for each, count in seconds)
-    return round(max([total / workers, *(each for each, _ in seconds)]), 1)
+    return round(max([(total + added) / workers, *(each for each, _ in seconds)]), 1)
 
 
 def weakest_basis(ranges: Sequence[SecondsRange]) -> Basis:
@@ -105,11 +134,11 @@ def weakest_basis(ranges: Sequence[SecondsRange]) -> Basis:
 
 
 def calibrate_unknown(cells: PlannedCells, speeds: SpeedModel) -> bool:
-    """Tries the models nothing is known of, those with most work first; True where something was learnt."""
+    """Asks for trials of the models nothing is known of, those with most work first; whether any is awaited."""
     guessed = [(speeds.seconds(spec).high * count, spec) for spec, count in engine_cells(cells)]
     ordered = [spec for _, spec in sorted(guessed, key=lambda each: -each[0])]
     unknown = (spec for spec in ordered if speeds.step_seconds(spec)[1].basis == "guessed")
-    return calibrate(unknown, speeds.device_type)
+    return calibration_request(unknown, speeds.device_type)
 
 
 def study_bytes(*, cells: PlannedCells, speeds: SpeedModel) -> int:

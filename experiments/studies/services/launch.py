@@ -13,6 +13,7 @@ from django.db import transaction
 from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_launch
 from experiments.core.database import Lock, lock_in_transaction
+from experiments.core.errors import NotAllowedError
 from experiments.core.json_values import plain_text
 from experiments.datasets.selectors import missing_data_problems
 from experiments.flower_apps.services import versions_keep
@@ -31,19 +32,23 @@ from experiments.studies.services.estimates import (
     study_bytes,
     study_estimate,
 )
+from experiments.studies.services.queue_load import queue_load
 from experiments.studies.services.train_shares import train_share_warnings
 from workers.errors import Problem, SpecError
 from workers.spec import Grid, PlannedRun, expand
 
 Blocks = Sequence[Mapping[str, Any]]
 NAME_LENGTH, TAG_LENGTH, PRIORITIES = 200, 50, range(-100, 101)
+HIGHEST_OF_MEMBERS = 10
+"""Above it a study goes before everyone else's, which is for an admin to decide."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a launch would do now, were the `missing` data here. `estimate` is of new runs, `bytes` of all.
 
-    `warnings` are of what can be launched, but may not say what its author thinks.
+    `warnings` are of what can be launched, but may not say what its author thinks. While it is `calibrating`, a trial
+    goes on in the background, and a plan that is made again in some seconds knows more.
     """
 
     runs: int
@@ -53,33 +58,38 @@ class Plan:
     estimate: Estimate
     missing: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
+    calibrating: bool = False
 
 
 def study_plan(
     *, owner: User, blocks: Blocks, reuse: bool = True, requires: str = Device.CPU, calibrate: bool = False
 ) -> Plan:
-    """With `calibrate`, a model of which nothing is known is tried out for some seconds."""
+    """With `calibrate`, a model of which nothing is known is tried out in the background."""
     require_launch(owner)
     grid = expand(blocks, limit=settings.MAX_RUNS)
     existing = set(live_runs(hashes_of(grid.runs), requires).values_list("hash", flat=True)) if reuse else set()
     new = [run for run in grid.runs if run.hash not in existing]
     require_room(owner, len(new))
-    return replace(make_plan(grid, new, requires, calibrate), missing=tuple(missing_data_problems(blocks, grid)))
+    return replace(make_plan(owner, grid, new, requires, calibrate), missing=tuple(missing_data_problems(blocks, grid)))
 
 
-def make_plan(grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: bool) -> Plan:
+def make_plan(owner: User, grid: Grid, new: Sequence[PlannedRun], requires: str, calibrate: bool) -> Plan:
     cells, new_cells = planned_cells(grid.runs), planned_cells(new)
     device_type = expected_device_type(requires)
     speeds = speed_model(cells, device_type)
-    if calibrate and calibrate_unknown(new_cells, speeds):
-        speeds = speed_model(cells, device_type)
     return Plan(
         runs=len(grid.runs),
         cells=len(cells),
         reused=len(grid.runs) - len(new),
         bytes=study_bytes(cells=cells, speeds=speeds),
-        estimate=study_estimate(cells=new_cells, speeds=speeds, requires=requires),
+        estimate=study_estimate(
+            cells=new_cells,
+            speeds=speeds,
+            requires=requires,
+            load=queue_load(owner=owner, requires=requires, device_type=device_type),
+        ),
         warnings=train_share_warnings([spec for spec, _ in reversed(engine_cells(cells))]),
+        calibrating=calibrate and calibrate_unknown(new_cells, speeds),
     )
 
 
@@ -116,6 +126,7 @@ def study_launch(
     require_launch(owner)
     labels = clean_tags(tags)
     grid = valid_grid(blocks, field_problems(name=name, tags=labels, priority=priority, requires=requires))
+    require_priority(owner, priority)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
         study = Study.objects.create(
@@ -137,10 +148,24 @@ def study_launch(
         add_members(study, grid, held, new_runs, shuffle)
         notify_study(study.pk, "launched")
         audit_record(
-            actor=owner, action="study.launch", subject=f"study {study.pk}", name=study.name, runs=len(grid.runs)
+            actor=owner,
+            action="study.launch",
+            subject=f"study {study.pk}",
+            name=study.name,
+            runs=len(grid.runs),
+            **({"priority": priority} if priority else {}),
         )
         wake_up_after_commit(new=len(new_runs))
     return study
+
+
+def require_priority(actor: User, priority: int, before: int = 0) -> None:
+    """Whoever was given a high priority by an admin keeps it, and may lower it."""
+    if priority > max(HIGHEST_OF_MEMBERS, before) and not actor.is_lab_admin:
+        raise NotAllowedError(
+            f"Only an admin may give a priority above {HIGHEST_OF_MEMBERS}: it goes before everyone else's. "
+            "Choose a lower one, or ask an admin."
+        )
 
 
 def valid_grid(blocks: Blocks, problems: list[Problem]) -> Grid:

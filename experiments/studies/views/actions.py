@@ -16,12 +16,12 @@ from experiments.queue.services.runs import run_cancel
 from experiments.studies.services.changes import (
     study_archive,
     study_cancel,
-    study_delete,
     study_pause,
     study_restore,
     study_resume,
     study_retry,
 )
+from experiments.studies.services.deletion import study_delete
 from experiments.web.requests import current_user, redirect_back, whole_number
 from workers.errors import TributaryError
 
@@ -32,7 +32,7 @@ STUDY_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "archive": (study_archive, "Archived: it is kept whole, and found under Archived."),
     "restore": (study_restore, "Back among the studies."),
     "retry": (study_retry, "Failed and cancelled runs are queued again; what changed since is launched as it is now."),
-    "delete": (study_delete, "Deleted."),
+    "delete": (study_delete, "It is being deleted, and in no list any more."),
 }
 RUN_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "cancel": (run_cancel, "The run is being cancelled."),

@@ -27,7 +27,7 @@ from experiments.studies.editor.draft import DraftRequest, check_draft, error_li
 from experiments.studies.editor.fields import app_options, editor_fields
 from experiments.studies.editor.source import rewrite_yaml, study_from_yaml, yaml_from_study
 from experiments.studies.services.definition import definition_launch, parse_definition
-from experiments.web.requests import current_user, whole_number
+from experiments.web.requests import current_user, for_launchers, whole_number
 from workers.errors import TributaryError
 
 
@@ -73,6 +73,7 @@ def requested_start(data: Mapping[str, Any]) -> Start | None:
 
 
 @require_POST
+@for_launchers
 def study_draft(request: HttpRequest) -> JsonResponse:
     data = json_body(request)
     study, start = data.get("study"), requested_start(data)
@@ -87,6 +88,7 @@ def study_draft(request: HttpRequest) -> JsonResponse:
 
 
 @require_POST
+@for_launchers
 def study_preview(request: HttpRequest) -> HttpResponse:
     data = json_body(request)
     page = data.get("page")
@@ -106,6 +108,7 @@ def requested_study(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @require_POST
+@for_launchers
 def launch_study(request: HttpRequest) -> JsonResponse:
     """The study as data, with the text it was written as; or the text alone."""
     data = json_body(request)

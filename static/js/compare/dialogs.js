@@ -1,28 +1,11 @@
-// The table as text to copy, views to keep and links to give away. Writing goes over the REST API.
-import { writeClipboard } from "../clipboard.js";
+// Views to keep and links to give away. Writing goes over the REST API.
+import { csrfToken, request } from "../session.js";
 
 const $ = (selector) => document.querySelector(selector);
 
-async function showText(address) {
-  const dialog = $("#text-dialog");
-  const response = await fetch(address);
-  dialog.querySelector("textarea").value = await response.text();
-  dialog.querySelector("[data-download]").href = address;
-  dialog.querySelector("[data-copied]").textContent = "";
-  dialog.showModal();
-  dialog.querySelector("textarea").select();
-}
-
-// Where the clipboard is closed, selecting and copying works all the same.
-async function copy(field) {
-  field.select();
-  if (!(await writeClipboard(field.value))) document.execCommand("copy");
-  field.closest("dialog").querySelector("[data-copied]").textContent = "Copied.";
-}
-
 async function ask(method, address, body) {
-  const headers = { "Content-Type": "application/json", "X-CSRFToken": $("meta[name=csrf-token]").content };
-  const response = await fetch(address, { method, headers, body: body && JSON.stringify(body) });
+  const headers = { "Content-Type": "application/json", "X-CSRFToken": csrfToken() };
+  const response = await request(address, { method, headers, body: body && JSON.stringify(body) });
   const answer = response.status === 204 ? {} : await response.json();
   if (response.ok) return answer;
   throw new Error([answer.detail, ...(answer.errors ?? []).map(({ message }) => message)].join(" "));
@@ -61,8 +44,6 @@ async function remove(button) {
 export function startDialogs() {
   document.addEventListener("click", ({ target }) => {
     const on = (name) => target.closest(`[data-${name}]`);
-    if (on("copy")) showText(on("copy").dataset.copy);
-    if (on("copy-field")) copy(on("copy-field").closest("dialog").querySelector("[data-field]"));
     if (on("open")) $(`#${on("open").dataset.open}-dialog`).showModal();
     if (on("close")) on("close").closest("dialog").close();
     if (on("delete")) remove(on("delete"));

@@ -23,6 +23,7 @@ export class BlockView {
   }
 
   isRow(field) {
+    if (field.kind === "part") return isGiven(this.block, field.path);
     return field.kind === "component" || field.kind === "app" || ALWAYS_ROWS.has(field.path) || this.axes.has(field.path) || (field.kind !== "list" && valuesOf(this.block, field.path).length > 1);
   }
 

@@ -1,4 +1,5 @@
 // Chooses a component and its parameters; names, meanings, bounds and papers come from the catalog's schemas.
+import { combobox } from "./combobox.js";
 import { element, freshId } from "./dom.js";
 import { rangeEntry } from "./entry.js";
 import { parse, shown } from "./state.js";
@@ -12,8 +13,8 @@ export function askComponent(field, value, misfits) {
   const first = field.options.find((option) => !(option.name in misfits)) ?? field.options[0];
   const chosen = { ...(value ?? { name: first.name }) };
   title.textContent = field.title;
-  draw(field, chosen, misfits);
-  return answer(() => collect(field, fields.querySelector("select").value, chosen));
+  draw(field, chosen, misfits, { open: !value });
+  return answer(() => collect(field, chosen.name, chosen));
 }
 
 function answer(result) {
@@ -28,11 +29,16 @@ function optionOf(field, name) {
   return field.options.find((option) => option.name === name) ?? { parameters: [], summary: "", paper: "", hint: "" };
 }
 
-function draw(field, chosen, misfits) {
+function draw(field, chosen, misfits, { open = false } = {}) {
   const id = freshId("choice");
-  const select = element("select", { id, "aria-describedby": `${id}-about`, onchange: () => { become(chosen, select.value); draw(field, chosen, misfits); fields.querySelector("select").focus(); } }, ...choices(field, chosen, misfits));
+  const take = (name) => {
+    if (name !== chosen.name) become(chosen, name);
+    draw(field, chosen, misfits);
+    fields.querySelector("input, select").focus();
+  };
+  const choice = combobox({ id, options: choices(field, chosen, misfits), value: chosen.name, take, open, describedBy: `${id}-about` });
   const option = optionOf(field, chosen.name);
-  const head = element("div", {}, element("label", { for: id }, field.title), select, about(field, option, misfits[chosen.name], `${id}-about`));
+  const head = element("div", {}, element("label", { for: id }, field.title), choice, about(field, option, misfits[chosen.name], `${id}-about`));
   fields.replaceChildren(head, ...option.parameters.map((each) => parameter(each, chosen)));
 }
 
@@ -44,12 +50,11 @@ function become(chosen, name) {
 
 // What does not go together with the rest of the block is named with its reason, and cannot be taken.
 function choices(field, chosen, misfits) {
-  const entry = (option) => element("option", { value: option.name, selected: option.name === chosen.name, title: misfits[option.name] ?? null }, `${option.label} (${option.name})`);
-  const fitting = field.options.filter((option) => !(option.name in misfits) || option.name === chosen.name);
-  const others = field.options.filter((option) => !fitting.includes(option));
-  if (others.length === 0) return fitting.map(entry);
-  const refused = others.map((option) => element("option", { value: option.name, disabled: true, title: misfits[option.name] }, `${option.label}: ${misfits[option.name]}`));
-  return [...fitting.map(entry), element("optgroup", { label: "Does not fit this block" }, ...refused)];
+  return field.options.map((option) => {
+    const misfit = option.name === chosen.name ? undefined : misfits[option.name];
+    const state = option.ready === undefined ? "" : option.ready ? "ready" : "not here yet";
+    return { value: option.name, text: option.label === option.name ? option.name : `${option.label} (${option.name})`, note: misfit ?? option.hint, state, ready: option.ready, disabled: misfit !== undefined };
+  });
 }
 
 function about(field, option, misfit, id) {
@@ -58,11 +63,41 @@ function about(field, option, misfit, id) {
     option.summary ? element("p", {}, option.summary.replaceAll("`", "")) : "",
     option.hint ? element("p", {}, option.hint) : "",
     option.paper ? element("p", {}, element("span", { class: "muted" }, "Paper "), option.paper) : "",
-    option.name ? element("p", {}, element("a", { href: `/catalog#${field.of}-${option.name}`, target: "_blank" }, "In the catalog")) : "");
+    option.name && field.of ? element("p", {}, element("a", { href: `/catalog#${field.of}-${option.name}`, target: "_blank" }, "In the catalog")) : "");
 }
 
 function parameter(each, chosen) {
+  if (each.kind === "part" && !Array.isArray(chosen[each.path])) return partLine(each, chosen[each.path] ?? each.default ?? {});
   return each.kind === "choice" || each.kind === "boolean" ? ticks(each, chosen) : typed(each, chosen);
+}
+
+// A part and its own parameters in one line; an axis of several parts is typed as mappings.
+function partLine(each, value) {
+  const id = freshId("part");
+  const select = element("select", { id, "data-part": each.path, onchange: () => { const fresh = partLine(each, { name: select.value }); line.replaceWith(fresh); fresh.querySelector("select").focus(); } },
+    ...each.options.map((option) => element("option", { value: option.name, selected: option.name === value.name, title: option.summary }, option.label)));
+  const option = each.options.find((known) => known.name === value.name) ?? each.options[0];
+  const inputs = option.parameters.map((own) => partParameter(each, own, value[own.path]));
+  const line = element("div", { class: "part" }, element("div", {}, element("label", { for: id, title: each.description }, each.title), select), ...inputs, element("small", {}, option.summary.replaceAll("`", "")));
+  return line;
+}
+
+function partParameter(each, own, value) {
+  const id = freshId("parameter");
+  const input = element("input", { id, name: `${each.path}.${own.path}`, autocomplete: "off", placeholder: shown(own.default, own), value: value === undefined ? "" : shown(value, own), title: notes(own, "Commas make an axis.") });
+  return element("div", {}, element("label", { for: id }, own.title), input);
+}
+
+// What the line says; a part as it comes is left out of the spec.
+function partIn(each) {
+  const select = fields.querySelector(`[data-part="${each.path}"]`);
+  if (!select) return undefined;
+  const value = { name: select.value };
+  for (const own of each.options.find((option) => option.name === select.value).parameters) {
+    const values = parse(fields.querySelector(`[name="${each.path}.${own.path}"]`).value, own);
+    if (values.length) value[own.path] = values.length === 1 && !Array.isArray(values[0]) ? values[0] : values;
+  }
+  return Object.keys(value).length === 1 && value.name === each.default?.name ? null : value;
 }
 
 // One ticked value is a value, several are an axis, none is the default.
@@ -83,12 +118,12 @@ function typed(each, chosen) {
   const fill = (values) => { input.value = [...parse(input.value, each), ...values].map((found) => shown(found, each)).join(", "); input.focus(); };
   const numeric = each.kind === "integer" || each.kind === "number";
   const span = numeric ? element("button", { type: "button", class: "axis", "aria-label": `${each.title}: from, to and step`, onclick: () => { span.replaceWith(); input.after(rangeEntry(each, each.title, fill)); } }, "from–to–step") : "";
-  return element("div", {}, element("div", { class: "top-line" }, element("label", { for: id }, each.title), span), input, known, element("small", { id: `${id}-note` }, notes(each, each.kind === "mapping" ? "A list in it is an axis." : "Commas make an axis.")));
+  return element("div", {}, element("div", { class: "top-line" }, element("label", { for: id }, each.title), span), input, known, element("small", { id: `${id}-note` }, notes(each, each.kind === "mapping" || each.kind === "part" ? "A list in it is an axis." : "Commas make an axis.")));
 }
 
 function notes(each, last) {
   const bounds = each.options.length || !each.range ? "" : `${each.range[0].toUpperCase()}${each.range.slice(1)}.`;
-  const standard = each.default === null || each.default === undefined ? "" : `Default ${shown(each.default, each)}.`;
+  const standard = each.kind === "part" || each.default === null || each.default === undefined ? "" : `Default ${shown(each.default, each)}.`;
   return [each.description, bounds, standard, last].filter(Boolean).join(" ").replaceAll("`", "");
 }
 
@@ -97,7 +132,8 @@ function collect(field, name, before) {
   const value = before.name === name ? { ...before } : {};
   value.name = name;
   for (const each of optionOf(field, name).parameters) {
-    const values = valuesIn(each);
+    const part = each.kind === "part" ? partIn(each) : undefined;
+    const values = part === undefined ? valuesIn(each) : part ? [part] : [];
     if (values.length === 0) delete value[each.path];
     else value[each.path] = values.length === 1 && !Array.isArray(values[0]) ? values[0] : values;
   }

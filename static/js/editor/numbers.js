@@ -1,10 +1,12 @@
 // Fields with one value, as inputs and selects side by side. "+ value" makes a field an axis with a row of its own.
+import { askComponent } from "./dialog.js";
 import { element, errorList, freshId } from "./dom.js";
 import { words } from "./rows.js";
 import { parse, read, shown, write } from "./state.js";
 
 export function numberFor(field, view) {
   const id = freshId("field");
+  if (field.kind === "part") return partFor(field, view, id);
   const control = field.kind === "choice" || field.kind === "boolean" ? select(field, view, id) : input(field, view, id);
   const problems = element("div", { "data-errors-of": field.path });
   const axis = element("button", { type: "button", class: "add plus", "aria-label": `Add a value to ${field.title}`, title: "Add a value: it becomes an axis", onclick: () => view.makeAxis(field) }, "+");
@@ -16,6 +18,17 @@ export function numberFor(field, view) {
   };
   refresh();
   return { path: field.path, element: made, refresh };
+}
+
+// A part with parameters of its own is asked for in the dialog, and becomes a row once there is one.
+function partFor(field, view, id) {
+  const choose = async () => {
+    const value = await askComponent(field, undefined, {});
+    if (value) { write(view.block, field.path, [value]); view.changed(field.path); }
+  };
+  const button = element("button", { id, type: "button", class: "button small", "data-path": field.path, "aria-describedby": `${id}-note`, onclick: choose }, "Choose");
+  const made = element("div", { "data-number": field.path }, element("label", { for: id }, field.title), element("div", { class: "with-plus" }, button), element("small", { id: `${id}-note` }, words(field)));
+  return { path: field.path, element: made, refresh: () => {} };
 }
 
 // Typing never redraws under the cursor; several values become a row once the field is left.

@@ -8,9 +8,10 @@ import { componentText, isGiven, seedsOf, shown, size, valuesOf, write, writeSee
 
 const FEW = 24;
 const ENDS = [16, 2];
+const MOST_SEEDS = 10_000;
 
 export function rowFor(field, view) {
-  if (field.kind === "component") return componentRow(field, view);
+  if (field.kind === "component" || field.kind === "part") return componentRow(field, view);
   if (field.kind === "app") return appRow(field, view);
   if (field.kind === "seeds") return seedRow(field, view);
   return field.kind === "choice" || field.kind === "boolean" ? choiceRow(field, view) : valueRow(field, view);
@@ -140,7 +141,8 @@ function seedRow(field, view) {
   // Redrawing takes the input out of the page, which counts as a change of its own: nothing is different by then.
   const counted = () => {
     const number = Number(count.value);
-    if (!/^\d+$/.test(count.value) || number > 10000 || seedsOf(view.block).length === number) return;
+    if (seedsOf(view.block).length === number) { refuse(""); return; }
+    if (!/^\d+$/.test(count.value) || number < 1 || number > MOST_SEEDS) { refuse(`Between 1 and ${MOST_SEEDS.toLocaleString("en")} seeds: ${count.value || "nothing"} was not taken.`); return; }
     writeSeeds(view.block, Array.from({ length: number }, (_, index) => index));
     view.changed("seeds");
   };
@@ -150,7 +152,9 @@ function seedRow(field, view) {
     onkeydown: (event) => { if (event.key === "Enter") { event.preventDefault(); view.counting = true; counted(); } },
   });
   if (view.counting) { view.focusLater = count; view.counting = false; }
-  const more = [adder(field, `Add seed ${next}`, () => put([...seeds, next])), element("label", { class: "count-of" }, "seeds: ", count)];
+  const refusal = element("span", { class: "errors", role: "alert" });
+  const refuse = (words) => { refusal.textContent = words; count.setAttribute("aria-invalid", String(words !== "")); };
+  const more = [adder(field, `Add seed ${next}`, () => put([...seeds, next])), element("label", { class: "count-of" }, "seeds: ", count), refusal];
   return frame(field, view, { chips, more, fixed: "mean ± std over these", also: ["seed"], total: Math.max(2, seeds.length) });
 }
 

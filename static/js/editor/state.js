@@ -80,7 +80,7 @@ export function same(one, other) {
 // server to judge.
 export function parse(text, field) {
   if (field.kind === "list") return parseLists(text);
-  if (field.kind === "mapping") return parseMappings(text);
+  if (field.kind === "mapping" || field.kind === "part") return parseMappings(text);
   const numeric = field.kind === "integer" || field.kind === "number";
   const range = numeric ? parseRange(text) : null;
   if (range?.length) return range;
@@ -134,8 +134,9 @@ function mappingText(value) {
   return `{${Object.entries(value).map(([key, each]) => `${key}: ${inside(each)}`).join(", ")}}`;
 }
 
-// A long axis by its ends: "0.01, 0.02 … 0.19 (19)".
+// A long axis by its ends: "0.01, 0.02 … 0.19 (19)"; a part by its name and parameters: "fedprox mu 0.1".
 function brief(value) {
+  if (value?.name) return [value.name, ...Object.entries(value).filter(([key]) => key !== "name").map(([key, each]) => `${key.replaceAll("_", " ")} ${brief(each)}`)].join(" ");
   if (!Array.isArray(value) || value.length < 6) return shown(value);
   return `${shown(value.slice(0, 2))} … ${shown(value.at(-1))} (${value.length})`;
 }

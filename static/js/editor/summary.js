@@ -48,7 +48,8 @@ function timeLine({ runs, reused, estimate }, measuring) {
   if (runs === reused) return element("li", {}, "Nothing to compute: the study is done at once");
   const where = estimate.workers ? `on ${count(estimate.workers, "worker")}` : "on one worker; none is there now";
   return element("li", { title: BASES[estimate.basis] }, "≈ ", element("strong", {}, duration(estimate.low_seconds, estimate.high_seconds)), ` ${where}`,
-    element("span", { class: "sub" }, measuring ? "measuring on this machine…" : BASES[estimate.basis]));
+    element("span", { class: "sub" }, measuring ? "measuring on this machine…" : BASES[estimate.basis]),
+    estimate.other_runs ? element("span", { class: "sub" }, `allowing for ${count(estimate.other_runs, "run")} that wait or run already`) : "");
 }
 
 export function lines(plan, measuring) {

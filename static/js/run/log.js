@@ -1,4 +1,6 @@
 // The log's last lines; while the run goes on and "Follow" is on, new ones as they are written.
+import { request } from "../session.js";
+
 const PAUSE = 1000;
 const KEPT = 400_000;
 
@@ -20,7 +22,7 @@ class Log {
   async read() {
     clearTimeout(this.clock);
     try {
-      const response = await fetch(this.after === null ? this.url : `${this.url}?after=${this.after}`);
+      const response = await request(this.after === null ? this.url : `${this.url}?after=${this.after}`);
       if (!response.ok) throw new Error(`status ${response.status}`);
       this.show(await response.json());
     } catch {

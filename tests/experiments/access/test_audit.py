@@ -9,11 +9,13 @@ import pytest
 
 from experiments.access.services.people import user_create
 from experiments.core.errors import NotAllowedError
+from experiments.housekeeping.tasks import jobs_carry_out
 from experiments.models import AuditEntry, Study, User
 from experiments.queue.services.bulk import runs_cancel, runs_retry
 from experiments.queue.services.retry import run_retry
 from experiments.queue.services.runs import run_cancel
-from experiments.studies.services.changes import study_cancel, study_delete, study_pause, study_resume, study_retry
+from experiments.studies.services.changes import study_cancel, study_pause, study_resume, study_retry
+from experiments.studies.services.deletion import study_delete
 from tests.experiments import lab
 
 Entry = tuple[str, str, str, dict[str, Any]]
@@ -76,6 +78,7 @@ def test_a_new_person(db: None) -> None:
 def test_an_entry_outlives_the_person(owner: User) -> None:
     user, _ = user_create(name="mira", role="member")
     study_delete(study=lab.launched(user), actor=user)
+    jobs_carry_out()
     user.delete()
     assert last_entry()[0] == "mira"
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from django.test import Client
 
@@ -74,3 +77,41 @@ def test_log_ins_are_in_the_audit_log_and_passwords_are_not(mira: User, client: 
         ("log-in.failed", "mira", {"address": "10.0.0.1"}),
         ("log-in", "mira", {"address": "10.0.0.1"}),
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_guesses_that_come_at_once_no_more_are_looked_at(mira: User) -> None:
+    def guess(_: int) -> int:
+        try:
+            return log_in(Client(), "mira", "guess")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(10) as guessers:
+        assert Counter(guessers.map(guess, range(30))) == {200: 5, 429: 25}
+
+
+def test_a_browser_that_was_used_before_is_not_shut_out_by_strangers(mira: User, client: Client) -> None:
+    """Behind a proxy or a router that hides addresses, everybody in the lab has one."""
+    assert log_in(client, "mira", PASSWORD) == 302
+    client.post("/log-out")
+    assert [log_in(Client(), f"name-{number}", "guess") for number in range(31)][-1] == 429
+    assert log_in(Client(), "mira", PASSWORD) == 429
+    assert log_in(client, "mira", PASSWORD) == 302
+
+
+def test_a_browser_that_was_used_before_guesses_no_more_than_any(mira: User, client: Client) -> None:
+    log_in(client, "mira", PASSWORD)
+    client.post("/log-out")
+    assert [log_in(client, "mira", "guess") for _ in range(6)] == [200] * 5 + [429]
+    assert log_in(client, "mira", PASSWORD) == 429
+
+
+def test_a_browser_is_known_for_the_name_that_used_it_only(mira: User, client: Client) -> None:
+    User.objects.create_user("noor", password=PASSWORD)
+    log_in(client, "mira", PASSWORD)
+    client.post("/log-out")
+    assert [log_in(Client(), f"name-{number}", "guess") for number in range(31)][-1] == 429
+    assert log_in(client, "noor", PASSWORD) == 429
+    client.cookies["device"] = "made-up"
+    assert log_in(client, "mira", PASSWORD) == 429

@@ -64,9 +64,9 @@ def test_names_of_tokens_are_text_not_markup(browsers: dict[str, Client], owner:
     assert "<script>alert" not in browsers["owner"].get("/me").content.decode()
 
 
-@pytest.mark.parametrize(("method", "address"), [("get", "/me"), ("post", "/me/tokens"), ("get", "/audit")])
-def test_strangers_are_sent_to_the_log_in_page(browsers: dict[str, Client], method: str, address: str) -> None:
-    answer = getattr(browsers["nobody"], method)(address)
+@pytest.mark.parametrize("address", ["/me", "/audit"])
+def test_strangers_are_sent_to_the_log_in_page(browsers: dict[str, Client], address: str) -> None:
+    answer = browsers["nobody"].get(address)
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/log-in?next={address}")
 
 
@@ -77,7 +77,7 @@ def test_the_audit_log_is_for_admins(browsers: dict[str, Client], owner: User) -
     page = browsers["admin"].get("/audit").content.decode()
     assert "token.create" in page
     assert "owner: owner · scope: read" in page
-    assert "Nothing yet" in browsers["admin"].get("/audit?action=study.launch").content.decode()
+    assert "Nothing like that" in browsers["admin"].get("/audit?action=study.launch").content.decode()
 
 
 def test_the_audit_log_comes_a_page_at_a_time(browsers: dict[str, Client]) -> None:

@@ -34,6 +34,7 @@ def test_a_later_start_does_not_change_the_password(db: None) -> None:
         ("a b", "member", None, "username"),
         ("anna", "king", None, "role"),
         ("anna", "member", "123", "password"),
+        ("anna", "member", "83104967251430", "password"),
     ],
 )
 def test_people_that_cannot_be_are_refused(db: None, name: str, role: str, password: str | None, path: str) -> None:

@@ -54,7 +54,7 @@ def test_the_last_admin_stays(owner: User, admin: User) -> None:
     assert list(User.objects.filter(role="admin")) == [owner]
 
 
-def test_whoever_is_shut_out_is_logged_out_and_refused_with_tokens(owner: User, admin: User) -> None:
+def test_whoever_is_disabled_is_logged_out_and_refused_with_tokens(owner: User, admin: User) -> None:
     browser = Client()
     browser.force_login(owner)
     _, secret = token_create(owner=owner, name="Script")
@@ -63,4 +63,4 @@ def test_whoever_is_shut_out_is_logged_out_and_refused_with_tokens(owner: User, 
     assert token_authenticate(secret) is None
     user_set_active(user=owner, active=True, actor=admin)
     assert token_authenticate(secret) is not None
-    assert [action for _, action, *_ in entries()] == ["token.create", "user.shut-out", "user.let-in"]
+    assert [action for _, action, *_ in entries()] == ["token.create", "user.disable", "user.enable"]

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from experiments.api.urls import api
-from experiments.models import SavedView, ShareLink, Study, User
+from experiments.models import Baseline, Note, Run, SavedView, ShareLink, Study, User
 from tests.experiments import lab
 
 PEOPLE = ("nobody", "viewer", "stranger", "owner", "admin", "read token", "write token")
@@ -52,6 +52,10 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/apps"): read(),
     ("POST", "/apps"): Row((401, 403, 403, 403, 422, 403, 403)),  # what is sent is no archive
     ("DELETE", "/apps/{app}"): Row((401, 403, 403, 403, 409, 403, 403)),  # it comes from a folder
+    ("POST", "/studies/read"): launch(200, {"text": "rounds: 5"}),
+    ("POST", "/logged-runs"): launch(201, {"study": "My own loop", "config": {"lr": 0.1}}),
+    ("POST", "/logged-runs/{run}/rounds"): Row((401, 403, 403, 409, 409, 403, 409), []),  # it is computed here
+    ("POST", "/logged-runs/{run}/finish"): Row((401, 403, 403, 409, 409, 403, 409), {}),
     ("GET", "/workers"): read(),
     ("GET", "/audit"): Row((401, 403, 403, 403, 200, 403, 403)),
     ("GET", "/events"): read(),
@@ -64,7 +68,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", "/studies"): launch(201, STUDY),
     ("GET", "/studies/{study}"): read(),
     ("PATCH", "/studies/{study}"): manage(200, {"name": "Renamed", "archived": True}),
-    ("DELETE", "/studies/{study}"): manage(204),
+    ("DELETE", "/studies/{study}"): manage(202),
     ("POST", "/studies/{study}/cancel"): manage(200),
     ("POST", "/studies/{study}/pause"): manage(200),
     ("POST", "/studies/{study}/resume"): manage(200),
@@ -81,11 +85,26 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/presets/{name}/comparison"): read("?study={study}"),
     ("POST", "/presets/{name}/launch"): launch(422, {"scale": "quick"}),  # its data are not in a test's home
     ("GET", "/compare/{chart}"): read("?study={study}"),
+    ("GET", "/export/notes"): read("?study={study}"),
+    ("GET", "/studies/{study}/notes"): read(),
+    ("POST", "/studies/{study}/notes"): launch(201, {"text": "It *works*."}),
+    ("GET", "/runs/{run}/notes"): read(),
+    ("POST", "/runs/{run}/notes"): launch(201, {"text": "It *works*."}),
+    ("PATCH", "/notes/{note}"): manage(200, {"text": "Changed", "version": 1}),
+    ("DELETE", "/notes/{note}"): manage(204),
+    ("GET", "/pins"): read(),
+    ("PUT", "/studies/{study}/pin"): Row((401, 200, 200, 200, 200, 403, 200)),
+    ("DELETE", "/studies/{study}/pin"): Row((401, 204, 204, 204, 204, 403, 204)),
+    ("GET", "/baselines"): read(),
+    ("PUT", "/studies/{study}/baselines/{cell}"): manage(200),
+    ("DELETE", "/studies/{study}/baselines/{cell}"): manage(204),
+    ("GET", "/leaderboard"): read("?dataset=digits"),
+    ("GET", "/compare/tables/{table}.{kind}"): read("?study={study}"),
     ("GET", "/views"): read(),
-    ("POST", "/views"): Row((401, 201, 201, 201, 201, 403, 201), {"name": "Ours", "query": "study=1"}),
+    ("POST", "/views"): Row((401, 403, 201, 201, 201, 403, 201), {"name": "Ours", "query": "study=1"}),
     ("DELETE", "/views/{view}"): manage(204),
     ("GET", "/share-links"): read(),
-    ("POST", "/share-links"): launch(201, {"query": "study=1", "days": 3}),
+    ("POST", "/share-links"): launch(201, {"query": "study={study}", "days": 3}),
     ("DELETE", "/share-links/{link}"): manage(204),
     ("POST", "/runs/{run}/cancel"): manage(200),
     ("POST", "/runs/{run}/retry"): manage(409),
@@ -106,20 +125,26 @@ def study(owner: User, apps: Path) -> Study:
     ShareLink.objects.create(
         pk=launched_study.pk + FAR, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
     )
+    Note.objects.create(pk=launched_study.pk + FAR, author=owner, study=launched_study, text="Look")
+    Baseline.objects.create(study=launched_study, cell=lab.runs_in_order(launched_study)[0].cell, starred_by=owner)
     with connection.cursor() as cursor:  # numbers that were given by hand are not given again
-        for table in ("savedview", "sharelink"):
+        for table in ("savedview", "sharelink", "note"):
             cursor.execute(f"SELECT setval('experiments_{table}_id_seq', %s)", [launched_study.pk + 2_000_000])
     return launched_study
 
 
 def send_request(client: Client, method: str, path: str, row: Row, study: int, run: int) -> Any:
     there = study != NOT_THERE
-    names = {"name": "niid-bench", "chart": "curves", "app": "numpy-least-squares"}
+    names = {"name": "niid-bench", "chart": "curves", "table": "values", "kind": "tex", "app": "numpy-least-squares"}
+    names["cell"] = Run.objects.get(pk=run).cell if there else ""
     names = names if there else dict.fromkeys(names, "nothing")
-    address = (path + row.query).format(study=study, run=run, view=study + FAR, link=study + FAR, **names)
+    address = (path + row.query).format(
+        study=study, run=run, view=study + FAR, link=study + FAR, note=study + FAR, **names
+    )
     if (method, path) == ("POST", "/apps"):
         return client.post(f"/api/v1{address}", {"file": SimpleUploadedFile("app.zip", b"PK")})
-    return client.generic(method, f"/api/v1{address}", data=as_json(row.body), content_type="application/json")
+    body = as_json(row.body).replace("{study}", str(study))
+    return client.generic(method, f"/api/v1{address}", data=body, content_type="application/json")
 
 
 def as_json(body: dict[str, Any] | None) -> str:
@@ -216,3 +241,37 @@ def test_a_method_that_is_not_there_is_told_in_json(everyone: dict[str, Client])
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "GET, POST"
     assert answer.json()["detail"] == "This address takes GET, POST."
+
+
+MANY = "&".join(["x=1"] * 1001)
+
+
+@pytest.mark.parametrize("path", [path for method, path in ROUTES if method == "GET"])
+def test_more_parameters_than_anyone_needs_break_no_route(everyone: dict[str, Client], study: Study, path: str) -> None:
+    """Whoever takes some says what is wrong, the others do not look at them; nobody learns which."""
+    names = {"name": "niid-bench", "chart": "curves", "table": "values", "kind": "tex"}
+    address = path.format(study=study.pk, run=lab.runs_in_order(study)[0].pk, **names)
+    for who in ("owner", "read token", "admin"):
+        answer = everyone[who].get(f"/api/v1{address}?{MANY}")
+        assert answer.status_code in (200, 422), who
+        if answer.status_code == 422:
+            assert answer.json()["detail"] == "The address has more than 1,000 parameters. Ask for fewer at a time."
+    assert everyone["nobody"].get(f"/api/v1{address}?{MANY}").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/api/v1/openapi.json", "/api/v1/docs", "/api/v1/nothing", "/static/x.js"]
+)
+def test_beside_the_routes_too_many_parameters_break_nothing(
+    everyone: dict[str, Client], path: str, redis_url: str
+) -> None:
+    assert everyone["owner"].get(f"{path}?{MANY}").status_code in (200, 404)
+
+
+def test_a_write_of_nobody_is_unauthorised_and_says_with_what_to_come(study: Study) -> None:
+    """With CSRF checked as in life: a program without a token has no cookie either."""
+    stranger, run = Client(enforce_csrf_checks=True), lab.runs_in_order(study)[0].pk
+    writes = {key: row for key, row in ROUTES.items() if key[0] not in READS}
+    answers = {key: send_request(stranger, *key, row, study.pk, run) for key, row in writes.items()}
+    assert {key: answer.status_code for key, answer in answers.items()} == dict.fromkeys(writes, 401)
+    assert {answer.headers["WWW-Authenticate"] for answer in answers.values()} == {'Bearer realm="Tributary"'}

@@ -90,7 +90,7 @@ def test_a_dropped_file_is_launched_computed_and_shown(platform: LivePlatform, o
     assert (plain.spec["strategy"]["name"], plain.state) == ("fedavg", "done")
     clipped = Metric.objects.filter(run=clip, name="fedclip.clipped").order_by("round").values_list("value", flat=True)
     assert list(clipped) == [4.0, 4.0]
-    assert "fedclip · bound 0.0001" in page(platform, owner, f"/studies/{clip.studies.get().pk}")
+    assert "bound = 0.0001" in page(platform, owner, f"/studies/{clip.studies.get().pk}")
 
 
 def test_a_strategy_written_for_flower_is_computed_and_computed_anew_once_its_file_changed(

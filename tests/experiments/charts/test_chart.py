@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import base64
 import csv
+import math
 from io import StringIO
 
 import numpy as np
 
-from experiments.charts.chart import PACKED_LENGTH, DataTable, csv_text, pack_figure
+from experiments.charts.chart import PACKED_LENGTH, DataTable, csv_text, pack_figure, plotly_figure
 
 
 def test_numbers_keep_every_digit_and_nothing_becomes_a_formula() -> None:
@@ -41,3 +42,16 @@ def test_no_cell_of_a_csv_file_is_a_formula_not_even_in_its_head() -> None:
 
 def test_a_return_within_a_word_begins_no_row() -> None:
     assert csv_text(DataTable(("a",), (("x\r=1+1",),))) == 'a\n"x\n=1+1"\n'
+
+
+def test_a_name_that_is_markup_is_drawn_as_it_was_written() -> None:
+    name = '<a href="https://evil.example">FedAvg</a> &lt; <b>b</b>'
+    figure = {"data": [{"name": name, "y": [name, 1.5, None], "hovertemplate": f"{name}<br>%{{y}}<extra></extra>"}]}
+    written = '&lt;a href="https://evil.example">FedAvg&lt;/a> &amp;lt; &lt;b>b&lt;/b>'
+    assert plotly_figure(figure) == {
+        "data": [{"name": written, "y": [written, 1.5, None], "hovertemplate": f"{written}<br>%{{y}}<extra></extra>"}]
+    }
+    assert plotly_figure({"layout": {"title": name}, "z": [[math.nan, 1.0]]}) == {
+        "layout": {"title": written},
+        "z": [[None, 1.0]],
+    }

@@ -40,11 +40,10 @@ def test_many_panels_of_one_axis_stand_in_rows_of_three() -> None:
     ]
 
 
-def test_it_draws_no_more_panels_than_fit() -> None:
+def test_every_panel_has_a_place() -> None:
     grid = panel_grid([(row, column) for row in "abcdefgh" for column in "xyz"])
-    assert (grid.rows, grid.columns) == (tuple("abcdef"), ("x", "y", "z"))
-    assert grid.place("g", "x") is None
-    assert grid.place("b", "z") == 6
+    assert (grid.rows, grid.columns) == (tuple("abcdefgh"), ("x", "y", "z"))
+    assert (grid.place("h", "z"), grid.place("i", "x")) == (24, None)
 
 
 def test_traces_and_lines_go_to_their_panel() -> None:

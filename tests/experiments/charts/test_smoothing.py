@@ -25,6 +25,18 @@ def test_smoothing_keeps_every_measured_point_on_top() -> None:
     assert (measured["mode"], measured["x"], measured["y"]) == ("markers", [0, 1], [1.0, 4.0])
 
 
+def test_a_band_is_smoothed_as_its_line_stretch_by_stretch() -> None:
+    # Two rounds, a gap, two more: above from left to right, then below from right to left.
+    band = {
+        "meta": {"band": True},
+        "x": [0, 1, 1, 0, None, 3, 4, 4, 3],
+        "y": [2.0, 5.0, 3.0, 0.0, None, 4.0, 4.0, 1.0, 1.0],
+    }
+    smoothed = apply_line_options({**figure(1.0), "data": [band]}, LineOptions(smoothing=0.5))["data"][0]
+    assert smoothed["y"] == [2.0, pytest.approx(4.0), pytest.approx(2.0), 0.0, None, 4.0, 4.0, 1.0, 1.0]
+    assert apply_line_options({**figure(1.0), "data": [band]}, LineOptions())["data"] == [band]
+
+
 def test_without_smoothing_the_line_is_as_measured() -> None:
     assert apply_line_options(figure(1.0, 4.0), LineOptions())["data"] == figure(1.0, 4.0)["data"]
 
@@ -42,7 +54,7 @@ def test_axes_are_logarithmic_one_by_one() -> None:
 def test_it_says_what_was_smoothed_and_what_has_no_logarithm() -> None:
     assert line_option_notes(figure(1.0, 4.0), LineOptions()) == ""
     assert line_option_notes(figure(1.0, 4.0), LineOptions(smoothing=0.5)) == (
-        "Lines: moving average (weight 0.5), points: as measured"
+        "Lines and bands: moving average (weight 0.5), points: as measured"
     )
     assert (
         line_option_notes(figure(1.0, -4.0), LineOptions(log_x=True)) == "1 point has no logarithm and cannot be drawn"

@@ -10,8 +10,8 @@ def spec(strategy: str, partition: str = "iid", ratio: float = 0.0, **parameters
 def test_a_strategy_has_the_same_hue_whoever_is_beside_it() -> None:
     alone = line_styles({"a": spec("fedprox", mu=0.01)})
     beside = line_styles({"a": spec("scaffold"), "b": spec("fedprox", mu=0.01)})
-    assert alone == {"a": LineStyle("fedprox", 1, "solid")}
-    assert beside == {"a": LineStyle("scaffold", 2, "solid"), "b": LineStyle("fedprox", 1, "solid")}
+    assert alone == {"a": LineStyle("FedProx", 1, "solid")}
+    assert beside == {"a": LineStyle("SCAFFOLD", 2, "solid"), "b": LineStyle("FedProx (μ = 0.01)", 1, "solid")}
 
 
 def test_two_values_of_one_strategy_do_not_share_a_hue() -> None:
@@ -29,19 +29,19 @@ def test_everything_else_that_varies_is_told_by_the_dash() -> None:
         }
     )
     assert styles == {
-        "a": LineStyle("fedavg · iid", 0, "solid"),
-        "b": LineStyle("fedprox · iid", 1, "solid"),
-        "c": LineStyle("fedavg · shards", 0, "dash"),
-        "d": LineStyle("fedprox · shards", 1, "dash"),
+        "a": LineStyle("FedAvg · IID", 0, "solid"),
+        "b": LineStyle("FedProx (μ = 0.01) · IID", 1, "solid"),
+        "c": LineStyle("FedAvg · Shards", 0, "dash"),
+        "d": LineStyle("FedProx (μ = 0.01) · Shards", 1, "dash"),
     }
 
 
 def test_without_strategies_to_compare_the_first_axis_has_the_colours() -> None:
     styles = line_styles({str(ratio): spec("fedavg", ratio=ratio) for ratio in (0.0, 0.5, 1.0)})
     assert [(style.label, style.hue) for style in styles.values()] == [
-        ("hybrid ratio 0", 0),
-        ("hybrid ratio 0.5", 1),
-        ("hybrid ratio 1", 2),
+        ("hybrid 0 %", 0),
+        ("hybrid 50 %", 1),
+        ("hybrid 100 %", 2),
     ]
 
 

@@ -62,7 +62,7 @@ def test_a_link_is_told_once_opens_logged_out_and_closes_when_revoked(client: Cl
     assert "url" not in listed
     assert (listed["title"], listed["prefix"]) == ("For reviewers", path.removeprefix("/shared/")[:8])
     assert client.delete(f"/api/v1/share-links/{link['id']}").status_code == 204
-    assert Client().get(path).status_code == 404
+    assert Client().get(path).status_code == 410
     assert client.get("/api/v1/share-links").json()["count"] == 0
 
 

@@ -30,9 +30,9 @@ def test_the_table_as_csv_latex_and_markdown(as_owner: Client, study: Study) -> 
     fedavg, fedprox = rows(as_owner, "/compare/charts/table.csv", study=study.pk)
     assert (fedavg["strategy"], round(float(fedavg["mean"]), 12), fedavg["n"]) == ("fedavg", 0.9, "3")
     assert (fedprox["mean"], fedprox["n"], fedprox["lost"], fedprox["missed"]) == ("", "0", "0", "1")
-    latex = as_owner.get("/compare/table.tex", {"study": study.pk})
-    assert r"fedavg & $90.00 \pm 10.00$ \\" in latex.content.decode()
-    assert r"fedprox $\cdot$ mu 0.1 & -- (n=0, 1 missing) \\" in latex.content.decode()
-    assert latex.headers["Content-Disposition"] == 'attachment; filename="compare-table.tex"'
-    markdown = as_owner.get("/compare/table.md", {"study": study.pk}).content.decode()
-    assert "| fedavg | 90.00 ± 10.00 |" in markdown
+    latex = as_owner.get("/compare/tables/values.tex", {"study": study.pk})
+    assert r"FedAvg & $90.00 \pm 10.00$ \\" in latex.content.decode()
+    assert r"FedProx ($\mu$ = 0.1) & -- (n=0, 1 missing) \\" in latex.content.decode()
+    assert latex.headers["Content-Disposition"] == 'attachment; filename="table-values.tex"'
+    markdown = as_owner.get("/compare/tables/values.md", {"study": study.pk}).content.decode()
+    assert "| FedAvg | 90.00 ± 10.00 |" in markdown

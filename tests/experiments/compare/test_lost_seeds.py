@@ -14,7 +14,7 @@ from experiments.export.columns import read_run_columns
 from experiments.export.tables.summaries import summary_table
 from experiments.models import Run, RunState, Study, User
 from experiments.results.selectors.summaries import study_summary
-from experiments.statistics.curves import best_finals
+from experiments.statistics.finals import best_finals
 from tests.experiments import lab
 
 NAN = math.nan
@@ -44,13 +44,13 @@ def csv_rows(client: Client, chart: str, query: str) -> list[dict[str, str]]:
 
 def test_the_answer_counts_the_seeds_that_diverged(as_owner: Client, study: Study) -> None:
     page = as_owner.get(f"/compare?study={study.pk}&metric=loss&tab=better").content.decode()
-    assert "fedavg is better" not in page
+    assert "FedAvg is better" not in page
     assert (
-        "It cannot be told which is better. fedprox · mu 0.1 does better in 3 of 5 seeds, fedavg in 2: fedavg diverged "
-        "in 3. Means of the seeds that are left are not compared." in page
+        "It cannot be told which is better. FedProx (μ = 0.1) does better in 3 of 5 seeds, FedAvg in 2: FedAvg "
+        "diverged in 3. Means of the seeds that are left are not compared." in page
     )
     assert "not compared: seeds are lost in 1 of 1 settings" in page
-    assert "fedavg: 3 diverged of 5" in page
+    assert "FedAvg: 3 diverged of 5" in page
     assert "0 · 0 · 0, and 1 that cannot be told because seeds are lost" in page
 
 
@@ -71,7 +71,7 @@ def test_the_difference_as_numbers_and_in_words(as_owner: Client, study: Study) 
     assert (row["first better"], row["second better"]) == ("2", "3")
     assert (row["first lost"], row["first missed"], row["second lost"], row["second missed"]) == ("3", "0", "0", "0")
     answer = as_owner.get(f"/api/v1/compare/difference?study={study.pk}&metric=loss").json()
-    assert "fedavg better in 2, fedprox · mu 0.1 in 3 of 5 seeds (fedavg diverged in 3)" in answer["description"]
+    assert "FedAvg better in 2, FedProx (μ = 0.1) in 3 of 5 seeds (FedAvg diverged in 3)" in answer["description"]
     assert "not to be told in 1 because seeds are lost" in answer["notes"]
 
 
@@ -80,11 +80,11 @@ def test_the_table_marks_the_cell_that_lost_nothing(as_owner: Client, study: Stu
     fedavg, fedprox = csv_rows(as_owner, "table", query)
     assert (fedavg["mean"], fedavg["n"], fedavg["lost"], fedavg["standing"]) == ("0.5625", "2", "3", "")
     assert (fedprox["mean"], fedprox["n"], fedprox["lost"], fedprox["standing"]) == ("2.0", "5", "0", "best")
-    markdown = as_owner.get(f"/compare/table.md?{query}").content.decode()
-    assert "| fedavg | 0.5625 ± 0.0884 (n=2, 3 diverged) |" in markdown
-    assert "| fedprox · mu 0.1 | **2.0000 ± 0.0000** |" in markdown
-    latex = as_owner.get(f"/compare/table.tex?{query}").content.decode()
-    assert r"fedavg & $0.5625 \pm 0.0884$ (n=2, 3 diverged) \\" in latex
+    markdown = as_owner.get(f"/compare/tables/values.md?{query}").content.decode()
+    assert "| FedAvg | 0.5625 ± 0.0884 (n=2, 3 diverged) |" in markdown
+    assert "| FedProx (μ = 0.1) | **2.0000 ± 0.0000** |" in markdown
+    latex = as_owner.get(f"/compare/tables/values.tex?{query}").content.decode()
+    assert r"FedAvg & $0.5625 \pm 0.0884$ (n=2, 3 diverged) \\" in latex
     assert "a cell that lost seeds is never called the best" in latex
     page = as_owner.get(f"/compare?{query}").content.decode()
     assert "n=2, 3 diverged" in page
@@ -102,11 +102,11 @@ def test_charts_say_what_they_leave_out(as_owner: Client, study: Study) -> None:
 
 
 def test_the_pages_of_the_study_call_only_the_steady_one_best(as_owner: Client, study: Study) -> None:
-    page = as_owner.get(f"/studies/{study.pk}").content.decode()
-    fedavg, fedprox = (line for line in page.splitlines() if "<td" in line and " ± " in line)
+    page = as_owner.get(f"/studies/{study.pk}?cell_column=loss").content.decode()
+    fedavg, fedprox = (line for line in page.splitlines() if '<span class="fold">Test loss' in line)
     assert "n=2, 3 diverged" in fedavg
-    assert 'best"><span class="fold">loss' not in fedavg
-    assert 'best"><span class="fold">loss' in fedprox
+    assert "(best)" not in fedavg
+    assert "(best)" in fedprox
 
 
 def test_summaries_and_exports_count_them(as_owner: Client, study: Study) -> None:
@@ -121,7 +121,7 @@ def test_seeds_that_failed_count_as_those_that_diverged(as_owner: Client, owner:
     study = losses(owner, (None, None, None, 0.5, 0.625), STEADY)
     query = f"study={study.pk}&metric=loss"
     page = as_owner.get(f"/compare?{query}&tab=better").content.decode()
-    assert "does better in 3 of 5 seeds, fedavg in 2: fedavg has no value in 3" in page
+    assert "does better in 3 of 5 seeds, FedAvg in 2: FedAvg has no value in 3" in page
     fedavg, fedprox = csv_rows(as_owner, "table", query)
     assert (fedavg["n"], fedavg["missed"], fedavg["standing"]) == ("2", "3", "")
     assert fedprox["standing"] == "best"

@@ -19,9 +19,9 @@ def test_comparing_two_studies_draws_the_cells_of_both(as_owner: Client, study: 
     address = {"study": [study.pk, other.pk], "band": "none"}
     lines = as_owner.get("/compare/charts/curves", address).json()["data"]
     assert [line["name"] for line in lines] == [
-        "fedavg · Two strategies · n=3",
-        "fedprox · mu 0.1 · Two strategies · n=1",
-        "fedavg · Longer · n=3",
+        "FedAvg · 2 rounds · n=3",
+        "FedAvg · 5 rounds · n=3",
+        "FedProx (μ = 0.1) · 2 rounds · n=1",
     ]
     page = as_owner.get("/compare", address).content.decode()
     assert "90.00 ± 10.00" in page
@@ -51,13 +51,13 @@ def test_every_chart_has_words_and_numbers_and_survives_empty_and_diverged_runs(
 def test_facets_narrow_chart_and_table(as_owner: Client, study: Study) -> None:
     address = {"study": study.pk, "only": "strategy:fedavg", "band": "none"}
     lines = as_owner.get("/compare/charts/curves", address).json()["data"]
-    assert [line["name"] for line in lines] == ["fedavg · n=3"]
+    assert [line["name"] for line in lines] == ["FedAvg · n=3"]
 
 
 def test_the_target_is_told_in_the_legend(as_owner: Client, study: Study) -> None:
     answer = as_owner.get("/compare/charts/curves", {"study": study.pk, "target": "85"}).json()
     # Of 80, 90 and 100 percent at round 2, two seeds reach 85.
-    assert answer["legend"][0]["text"] == "fedavg · n=3 · target after 2 rounds (2 of 3 seeds)"
+    assert answer["legend"][0]["text"] == "FedAvg · n=3 · target after 2 rounds (2 of 3 seeds)"
 
 
 def test_figures_are_compressed(as_owner: Client, study: Study) -> None:
@@ -80,7 +80,7 @@ def test_nonsense_in_the_address_is_ignored(as_owner: Client, study: Study) -> N
     assert as_owner.get("/compare", address).status_code == 200
     assert as_owner.get("/compare/charts/curves", address).json()["data"] == []
     assert as_owner.get("/compare/charts/nothing", address).status_code == 404
-    assert as_owner.get("/compare/table.docx", address).status_code == 404
+    assert as_owner.get("/compare/tables/values.docx", address).status_code == 404
 
 
 def test_it_says_what_to_do_where_nothing_is_left(as_owner: Client, study: Study) -> None:
@@ -89,7 +89,7 @@ def test_it_says_what_to_do_where_nothing_is_left(as_owner: Client, study: Study
 
 
 def test_strangers_see_nothing(browsers: dict[str, Client], study: Study) -> None:
-    for address in ("/compare", "/compare/charts/curves", "/compare/charts/table.csv", "/compare/table.tex"):
+    for address in ("/compare", "/compare/charts/curves", "/compare/charts/table.csv", "/compare/tables/values.tex"):
         answer = browsers["nobody"].get(address, {"study": study.pk})
         assert answer.status_code == 302, address
 
@@ -102,3 +102,39 @@ def test_the_number_of_queries_does_not_grow_with_cells(
         as_owner.get("/compare", {"study": many.pk})
     with django_assert_max_num_queries(9):
         as_owner.get("/compare/charts/curves", {"study": many.pk})
+
+
+def test_of_two_data_sets_the_data_set_is_the_first_axis(as_owner: Client, study: Study) -> None:
+    other = lab.launched(study.owner, "On blobs", dataset={"name": "blobs"}, rounds=5)
+    page = as_owner.get("/compare", {"study": [study.pk, other.pk]})
+    assert page.context["facts"] == "Logistic regression · IID"
+    assert page.context["varying"] == (
+        "Digits and Blobs (made) · FedAvg and FedProx (μ = 0.1) · with the data set also 2 rounds and 5 rounds"
+    )
+    assert [facet.axis for facet in page.context["selection"].facets] == ["dataset", "strategy"]
+    assert page.context["against"] == "dataset"
+    assert len(page.context["selection"].cells) == 4
+
+
+def test_a_number_that_is_studied_is_what_values_are_drawn_against(as_owner: Client, study: Study) -> None:
+    """Two epochs with one data set and one with the other tell of the data set; alpha varies in both."""
+    skew = {"name": "label-dirichlet", "alpha": [0.1, 1.0], "min_size": 1}
+    local = {"epochs": 2}
+    other = lab.launched(study.owner, "On blobs", dataset={"name": "blobs"}, partition=skew, local=local)
+    page = as_owner.get("/compare", {"study": [study.pk, other.pk]})
+    assert page.context["against"] == "partition.alpha"
+
+
+def test_labels_are_renamed_for_the_view_and_not_in_its_files(as_owner: Client, study: Study) -> None:
+    address = {"study": study.pk, "band": "none", "label.strategy:fedavg": " Our  baseline "}
+    chart = as_owner.get("/compare/charts/curves", address).json()
+    assert [line["name"] for line in chart["data"]] == ["Our baseline · n=3", "FedProx (μ = 0.1) · n=1"]
+    assert "Our baseline" in as_owner.get("/compare", address).content.decode()
+    first_row = as_owner.get("/compare/charts/curves.csv", address).content.decode().splitlines()[1]
+    assert first_row.split(",")[1] == "fedavg"
+
+
+def test_a_label_that_another_value_has_is_not_given_twice(as_owner: Client, study: Study) -> None:
+    address = {"study": study.pk, "band": "none", "label.strategy:fedavg": "FedProx (μ = 0.1)"}
+    chart = as_owner.get("/compare/charts/curves", address).json()
+    assert [line["name"] for line in chart["data"]] == ["FedAvg · n=3", "FedProx (μ = 0.1) · n=1"]

@@ -42,7 +42,7 @@ def test_curves_have_the_end_that_was_printed(study: Study) -> None:
     curves = chart("curves", f"study={study.pk}&colour=hybrid.ratio")
     assert published_marks(curves) == [([2], [91.15]), ([2], [94.5])]
     assert curves.notes == "Open diamonds: published values"
-    assert curves.description.endswith("Published: hybrid ratio 0 at 2: 91.15 %; hybrid ratio 0.4 at 2: 94.5 %.")
+    assert curves.description.endswith("Published: hybrid 0 % at 2: 91.15 %; hybrid 40 % at 2: 94.5 %.")
     assert published_marks(chart("curves", f"study={study.pk}&metric=loss")) == []
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
 from experiments.compare.selectors.saved_views import views_for
 from experiments.compare.services import view_delete, view_save
@@ -23,6 +24,16 @@ def test_the_lab_sees_what_is_shared_and_nobody_what_is_not(owner: User, strange
     assert [view.name for view in views_for(person=owner)] == ["Mine", "Ours"]
     assert [view.query for view in views_for(person=stranger)] == ["study=1"]
     assert [view.query for view in views_for(person=viewer)] == ["study=1", "study=3"]
+
+
+def test_a_viewer_puts_nothing_before_everyone(viewer: User, mine: Client) -> None:
+    with pytest.raises(NotAllowedError):
+        view_save(owner=viewer, name="Ours", query="study=1", shared=True)
+    mine.force_login(viewer)
+    assert "The lab sees it too" not in mine.get("/compare?study=1").content.decode()
+    wish = {"name": "Mine", "query": "study=1", "shared": False}
+    assert mine.post("/api/v1/views", wish, content_type="application/json").status_code == 201
+    assert SavedView.objects.values_list("owner__username", "shared").get() == ("viewer", False)
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,9 @@ def test_facets_are_the_axes_that_vary_with_their_values(study: Study) -> None:
         "strategy",
         "strategy",
         (
-            FacetValue("fedavg", 3, False),
-            FacetValue("fedprox · mu 0.1", 3, False),
-            FacetValue("fedprox · mu 1", 3, False),
+            FacetValue("fedavg", "FedAvg", 3, False),
+            FacetValue("fedprox · mu 0.1", "FedProx (μ = 0.1)", 3, False),
+            FacetValue("fedprox · mu 1", "FedProx (μ = 1)", 3, False),
         ),
     )
 
@@ -52,7 +52,7 @@ def test_values_of_one_axis_widen_and_those_of_another_narrow(study: Study) -> N
 
 def test_numbers_inside_components_can_be_axes(study: Study) -> None:
     selection = chosen(study)
-    assert list(selection.fields) == ["partition.alpha", "strategy.mu", "strategy", "partition"]
+    assert list(selection.fields) == ["partition.alpha", "strategy.mu", "partition", "strategy"]
     on_alpha = selection.field_values("partition.alpha")
     assert sorted(on_alpha.values()) == [0.1, 0.1, 0.1, 5.0, 5.0, 5.0]
     rest = selection.axes_without("partition.alpha")

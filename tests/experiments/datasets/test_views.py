@@ -9,8 +9,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
-from experiments.datasets.services.jobs import job_claim, job_progress, job_request
-from experiments.models import DatasetJob, JobKind, JobState, User
+from experiments.datasets.services.jobs import job_request
+from experiments.housekeeping.services.jobs import job_claim, job_progress
+from experiments.housekeeping.tasks import jobs_carry_out
+from experiments.models import Job, JobKind, JobState, User
 from tests.experiments.originals import write_mnist, write_npz
 from workers.catalog import load_catalog
 from workers.datasets._imported import ImportedDataset
@@ -19,6 +21,7 @@ from workers.datasets._imported import ImportedDataset
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRIBUTARY_HOME", str(tmp_path / "home"))
+    (tmp_path / "home" / "imports").mkdir(parents=True)
     return tmp_path / "home"
 
 
@@ -36,7 +39,7 @@ def page(client: Client, **headers: str) -> str:
 
 
 def section(client: Client, name: str) -> str:
-    return page(client).split(f'id="dataset-{name}"')[1].split("</section>")[0]
+    return page(client).split(f'id="dataset-{name}"')[1].split('</details>\n<details class="dataset"')[0]
 
 
 def test_it_says_of_each_set_whether_it_is_here_and_what_it_is(browsers: dict[str, Client], mnist: Path) -> None:
@@ -67,11 +70,12 @@ def test_viewers_see_no_buttons_members_all_but_upload_and_admins_all(browsers: 
     assert buttons == {"viewer": [False] * 3, "owner": [True, True, False], "admin": [True] * 3}
 
 
-def test_a_member_imports_a_folder(browsers: dict[str, Client], tmp_path: Path) -> None:
-    answer = browsers["owner"].post("/data-sets/mnist/import", {"path": str(tmp_path)}, follow=True)
+def test_a_member_imports_a_folder(browsers: dict[str, Client], home: Path) -> None:
+    folder = home / "imports"
+    answer = browsers["owner"].post("/data-sets/mnist/import", {"path": str(folder)}, follow=True)
     assert "mnist: Importing starts within seconds." in answer.content.decode()
-    job = DatasetJob.objects.get()
-    assert (job.dataset, job.kind, job.path, job.state) == ("mnist", JobKind.IMPORT, str(tmp_path), JobState.QUEUED)
+    job = Job.objects.get()
+    assert (job.subject, job.kind, job.path, job.state) == ("mnist", JobKind.IMPORT, str(folder), JobState.QUEUED)
     assert str(job.person) == "owner"
 
 
@@ -79,7 +83,7 @@ def test_a_member_imports_a_folder(browsers: dict[str, Client], tmp_path: Path) 
     ("who", "address", "words"),
     [
         ("viewer", "/data-sets/mnist/fetch", "A viewer reads."),
-        ("owner", "/data-sets/mnist/import", "mnist: /not/there does not exist on the server."),
+        ("owner", "/data-sets/mnist/import", "Data are imported from below"),
         ("owner", "/data-sets/femnist/fetch", "LEAF publishes FEMNIST as a program"),
         ("owner", "/data-sets/digits/verify", "digits is not imported"),
         ("owner", "/data-sets/npz/upload", "Only an admin may do this."),
@@ -89,7 +93,23 @@ def test_what_is_refused_is_told_on_the_page(browsers: dict[str, Client], who: s
     fields = {"path": "/not/there", "file": SimpleUploadedFile("mine.npz", b"abc")}
     answer = browsers[who].post(address, fields, follow=True)
     assert words in answer.content.decode()
-    assert not DatasetJob.objects.exists()
+    assert not Job.objects.exists()
+
+
+def test_a_refused_import_is_told_in_its_own_details_with_what_was_typed(browsers: dict[str, Client]) -> None:
+    answer = browsers["owner"].post("/data-sets/mnist/import", {"path": "/not/there"})
+    assert answer.status_code == 422
+    mnist = answer.content.decode().split('id="dataset-mnist"')[1].split('<details class="dataset"')[0]
+    assert mnist.startswith(" open>")
+    assert '<div class="note error" role="alert"><p>Data are imported from below' in mnist
+    assert 'value="/not/there"' in mnist
+
+
+def test_ready_ones_come_first(browsers: dict[str, Client], mnist: Path) -> None:
+    said = page(browsers["viewer"])
+    states = [part.partition("</summary>")[0].count("chip done") for part in said.split('<details class="dataset"')[1:]]
+    assert states == sorted(states, reverse=True)
+    assert states[0] == 1
 
 
 def test_an_unknown_action_is_not_there(as_owner: Client) -> None:
@@ -108,11 +128,12 @@ def test_an_admin_uploads_a_file_up_to_the_limit(browsers: dict[str, Client], se
     assert "Choose a file that ends in .npz." in none
 
 
-def test_progress_is_shown_and_the_page_asks_again(browsers: dict[str, Client], owner: User, tmp_path: Path) -> None:
+def test_progress_is_shown_and_the_page_asks_again(browsers: dict[str, Client], owner: User, home: Path) -> None:
     assert "data-busy" not in page(browsers["viewer"])
-    job = job_request(actor=owner, dataset="mnist", kind=JobKind.IMPORT, path=str(tmp_path))
-    job_claim()
-    job_progress(job=job.pk, share=0.42, text="train-images")
+    job = job_request(actor=owner, dataset="mnist", kind=JobKind.IMPORT, path=str(home / "imports"))
+    assert job_claim() == job
+    job.attempt = 1
+    job_progress(job=job, share=0.42, text="train-images")
     part = page(browsers["viewer"], **{"HX-Request": "true"})
     assert "Import: 42 % · train-images" in part
     assert 'value="42"' in part
@@ -136,6 +157,9 @@ def test_what_takes_a_moment_is_asked_for_after_the_page_is_drawn(
 ) -> None:
     monkeypatch.setattr(type(load_catalog().datasets["digits"]), "loads_at_once", lambda *_: False)
     assert 'hx-get="/data-sets/digits/look?title=digits"' in section(browsers["viewer"], "digits")
+    look = browsers["viewer"].get("/data-sets/digits/look?title=digits").content.decode()
+    assert 'hx-trigger="load delay:2s"' in look
+    assert jobs_carry_out() == 1
     look = browsers["viewer"].get("/data-sets/digits/look?title=digits").content.decode()
     assert "Training samples by class, from 133 to 154" in look
     assert "hx-get" not in section(browsers["viewer"], "digits")

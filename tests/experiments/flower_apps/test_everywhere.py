@@ -50,8 +50,8 @@ def test_every_page_shows_a_study_of_an_app(app_study: Study, as_owner: Client) 
         f"/runs/{run.pk}/costs/figure",
         f"/compare?study={app_study.pk}",
         *(f"/compare?study={app_study.pk}&tab={tab}" for tab in ("better", "cost", "clients", "specs")),
-        f"/compare/table.md?study={app_study.pk}",
-        f"/compare/table.tex?study={app_study.pk}",
+        f"/compare/tables/values.md?study={app_study.pk}",
+        f"/compare/tables/values.tex?study={app_study.pk}",
         f"/api/v1/runs/{run.pk}",
         f"/api/v1/studies/{app_study.pk}/summary",
         f"/api/v1/metrics?study={app_study.pk}&format=csv",
@@ -82,7 +82,7 @@ def test_the_run_page_tells_the_app_its_version_and_its_config(app_study: Study,
     run = lab.runs_in_order(app_study)[0]
     version = run.launch_sources["versions"]["app"][:12]
     page = get(as_owner, f"/runs/{run.pk}").content.decode()
-    assert "numpy-least-squares · seed 0" in page
+    assert "numpy-least-squares · learning-rate 0.01 · local-steps 5 · num-examples 40 · num-server-rounds 2" in page
     assert f'<dt>App</dt><dd>numpy-least-squares <span class="muted small">version {version}</span></dd>' in page
     assert "<dt>learning-rate</dt><dd>0.01</dd>" in page
     assert "What the clients hold" not in page
@@ -130,8 +130,8 @@ def app_spec(name: str, **config: Any) -> dict[str, Any]:
 
 def test_an_app_beside_a_strategy_stands_in_its_place() -> None:
     cells = {"one": SPEC, "two": app_spec("my-app", lr=0.1)}
-    assert axis_values(cells)["strategy"] == {"one": "fedavg", "two": "my-app"}
-    assert [style.label for style in line_styles(cells).values()] == ["fedavg · digits", "my-app"]
+    assert axis_values(cells)["strategy"] == {"one": "FedAvg", "two": "my-app"}
+    assert [style.label for style in line_styles(cells).values()] == ["FedAvg · Digits", "my-app"]
 
 
 def test_keys_that_only_one_of_two_apps_has_are_not_told_of_the_other() -> None:
@@ -146,9 +146,9 @@ def test_two_versions_of_an_app_are_told_apart_by_their_studies() -> None:
 
 
 def test_the_table_compares_learning_rates(app_study: Study, as_owner: Client) -> None:
-    latex = get(as_owner, f"/compare/table.tex?study={app_study.pk}").content.decode()
-    assert r"learning-rate 0.01 & $61.00 \pm 1.00$ \\" in latex
-    assert r"learning-rate 0.1 & $\mathbf{91.00 \pm 1.00}$ \\" in latex
+    latex = get(as_owner, f"/compare/tables/values.tex?study={app_study.pk}").content.decode()
+    assert r"0.01 & $61.00 \pm 1.00$ \\" in latex
+    assert r"0.1 & $\mathbf{91.00 \pm 1.00}$ \\" in latex
 
 
 def test_significance_compares_the_values_of_a_key(app_study: Study, as_owner: Client) -> None:
@@ -219,7 +219,8 @@ def test_a_run_of_an_app_is_cloned_with_all_of_its_config(app_study: Study) -> N
 
 def test_the_queue_calls_a_run_by_its_app(apps: Path, owner: User, as_owner: Client) -> None:
     lab.launched_app(owner)
-    assert "numpy-least-squares · seed 0" in get(as_owner, "/queue").content.decode()
+    page = get(as_owner, "/queue").content.decode()
+    assert "numpy-least-squares · learning-rate 0.01 · local-steps 5 · num-examples 40 · num-server-rounds 2" in page
 
 
 def test_an_app_that_measures_no_accuracy_is_compared_by_what_it_measures(

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from experiments.labels.axes import axes_text, axis_values, drop_redundant_axes
+from experiments.labels.axes import axes_text, axis_values, drop_redundant_axes, sort_axes
+from workers.spec import flatten
 
 
 def spec(strategy: dict[str, Any], partition: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -17,25 +18,47 @@ def test_a_component_and_its_parameters_are_one_axis() -> None:
         "b": spec({"name": "fedprox", "mu": 0.01}),
         "c": spec({"name": "fedprox", "mu": 0.1}),
     }
-    assert axis_values(specs) == {"strategy": {"a": "fedavg", "b": "fedprox · mu 0.01", "c": "fedprox · mu 0.1"}}
+    assert axis_values(specs) == {"strategy": {"a": "FedAvg", "b": "FedProx (μ = 0.01)", "c": "FedProx (μ = 0.1)"}}
+    assert axis_values(specs, wording="slug") == {
+        "strategy": {"a": "fedavg", "b": "fedprox · mu 0.01", "c": "fedprox · mu 0.1"}
+    }
 
 
-def test_parameters_at_their_default_are_not_told() -> None:
-    partition = {"name": "label-dirichlet", "alpha": 0.1, "balanced": True, "min_size": 10}
+def test_parameters_at_their_default_are_told_where_they_belong_to_the_name() -> None:
+    partition = {"name": "label-dirichlet", "alpha": 0.5, "balanced": True, "min_size": 10}
     specs = {"a": spec({"name": "fedavg"}), "b": spec({"name": "fedavg"}, partition)}
-    assert axis_values(specs) == {"partition": {"a": "iid", "b": "label-dirichlet · alpha 0.1"}}
+    assert axis_values(specs) == {"partition": {"a": "IID", "b": "Dirichlet (α = 0.5)"}}
+    assert axis_values(specs, wording="slug") == {"partition": {"a": "iid", "b": "label-dirichlet"}}
 
 
-def test_the_strategy_comes_first_and_plain_fields_are_named() -> None:
+def test_the_data_set_comes_first_and_plain_fields_are_named() -> None:
     specs = {
-        "a": spec({"name": "fedavg"}, hybrid={"ratio": 0.0}, clients=5),
-        "b": spec({"name": "fedprox", "mu": 0.01}, hybrid={"ratio": 0.2}, clients=None),
+        "a": spec({"name": "fedavg"}, hybrid={"ratio": 0.0}, clients=5, dataset={"name": "mnist"}),
+        "b": spec({"name": "fedprox", "mu": 0.01}, hybrid={"ratio": 0.2}, clients=None, dataset={"name": "uci-har"}),
     }
-    assert axis_values(specs) == {
-        "strategy": {"a": "fedavg", "b": "fedprox"},
-        "hybrid.ratio": {"a": "hybrid ratio 0", "b": "hybrid ratio 0.2"},
-        "clients": {"a": "clients 5", "b": "clients none"},
+    names = axis_values(specs)
+    assert list(names) == ["dataset", "strategy", "hybrid.ratio", "clients"]
+    assert names == {
+        "dataset": {"a": "MNIST", "b": "UCI HAR"},
+        "strategy": {"a": "FedAvg", "b": "FedProx (μ = 0.01)"},
+        "hybrid.ratio": {"a": "hybrid 0 %", "b": "hybrid 20 %"},
+        "clients": {"a": "5 clients", "b": "all natural clients"},
     }
+    assert axis_values(specs, wording="column")["hybrid.ratio"] == {"a": "0 %", "b": "20 %"}
+
+
+def test_numbers_are_in_the_order_of_their_size() -> None:
+    ratios = {"a": 0.5, "b": 0.0, "c": 10.0, "d": 0.1}
+    specs = {cell: spec({"name": "fedprox", "mu": ratio}, hybrid={"ratio": ratio}) for cell, ratio in ratios.items()}
+    flat = {cell: flatten(each) for cell, each in specs.items()}
+    ordered = sort_axes(axis_values(specs), flat)
+    assert list(ordered["hybrid.ratio"].values()) == ["hybrid 0 %", "hybrid 10 %", "hybrid 50 %", "hybrid 1000 %"]
+    assert list(ordered["strategy"].values()) == [
+        "FedProx (μ = 0)",
+        "FedProx (μ = 0.1)",
+        "FedProx (μ = 0.5)",
+        "FedProx (μ = 10)",
+    ]
 
 
 def test_a_strategy_of_flowers_goes_by_its_class_and_its_arguments() -> None:
@@ -47,9 +70,9 @@ def test_a_strategy_of_flowers_goes_by_its_class_and_its_arguments() -> None:
     }
     assert axis_values(specs) == {
         "strategy": {
-            "a": "flower · FedAdam · eta 0.1 · beta 1 0.5",
-            "b": "flower · FedAdam · eta 0.2",
-            "c": "flower · FedAvg",
+            "a": "Flower FedAdam (η = 0.1, β₁ = 0.5)",
+            "b": "Flower FedAdam (η = 0.2)",
+            "c": "Flower FedAvg",
         }
     }
 
@@ -81,17 +104,15 @@ def test_it_tells_what_a_study_varies(blocks: list[dict[str, Any]], text: str | 
     assert axes_text(blocks) == (text or "2 batch sizes × 3 optimizers · 1 seed")
 
 
-def test_what_varies_only_between_studies_is_called_by_their_names() -> None:
+def test_what_varies_only_between_studies_is_an_axis_too() -> None:
     specs = {
         "a": spec({"name": "fedavg"}, {"name": "iid"}, rounds=5, clients=3),
         "b": spec({"name": "fedavg"}, {"name": "shards"}, rounds=5, clients=3),
         "c": spec({"name": "fedavg"}, {"name": "iid"}, rounds=9, clients=4),
     }
-    assert axis_values(specs, {"a": "Short", "b": "Short", "c": "Long"}) == {
-        "partition": {"a": "iid", "b": "shards", "c": "iid"},
-        "study": {"a": "Short", "b": "Short", "c": "Long"},
-    }
-    assert list(axis_values(specs, {"a": "Short", "b": "Short", "c": "Short"})) == ["partition", "rounds", "clients"]
+    assert list(axis_values(specs, {"a": "Short", "b": "Short", "c": "Long"})) == ["partition", "rounds", "clients"]
+    equal = {"a": specs["a"], "b": specs["a"]}
+    assert axis_values(equal, {"a": "First", "b": "Second"}) == {"study": {"a": "First", "b": "Second"}}
 
 
 def test_what_the_data_set_decides_is_told_by_the_data_set() -> None:
@@ -104,3 +125,31 @@ def test_what_the_data_set_decides_is_told_by_the_data_set() -> None:
     }
     assert list(drop_redundant_axes(axes)) == ["strategy", "dataset", "partition", "rounds"]
     assert list(drop_redundant_axes({"rounds": axes["rounds"]})) == ["rounds"]
+
+
+def test_a_composed_strategy_is_told_by_its_parts_and_what_is_not_their_default():
+    specs = {
+        "a": {"strategy": {"name": "composed", "client": {"name": "plain"}, "aggregate": {"name": "median"}}},
+        "b": {
+            "strategy": {
+                "name": "composed",
+                "client": {"name": "fedprox", "mu": 0.1},
+                "aggregate": {"name": "mean"},
+                "server": {"name": "adam", "lr": 0.1, "beta1": 0.9, "beta2": 0.99, "tau": 0.001},
+            }
+        },
+    }
+
+    assert axis_values(specs)["strategy"] == {
+        "a": "Composed (client = plain, aggregate = median)",
+        "b": "Composed (client = fedprox, μ = 0.1, aggregate = mean, server = adam)",
+    }
+
+
+def test_the_share_of_malicious_clients_is_an_axis_of_its_own():
+    specs = {
+        str(share): {"strategy": {"name": "fedavg"}, "attack": {"name": "sign-flip", "share": share, "scale": 1.0}}
+        for share in (0.0, 0.2)
+    }
+
+    assert axis_values(specs) == {"attack.share": {"0.0": "attack share 0", "0.2": "attack share 0.2"}}

@@ -20,7 +20,7 @@ def test_a_plain_spec_is_told_without_what_is_off() -> None:
     facts = words()
     # 64 inputs and a bias for each of 10 classes
     assert facts["Model"] == ("Logistic regression", "650 parameters")
-    assert facts["Strategy"] == ("FedProx", "mu 0.1")
+    assert facts["Strategy"] == ("FedProx", "μ = 0.1")
     assert facts["Clients"] == ("10", "all in every round")
     assert facts["Evaluation"] == ("on the test set", "every round")
     assert facts["Local training"][0] == "1 epoch, batches of 32"
@@ -36,9 +36,13 @@ def test_what_is_on_is_told() -> None:
         rounds=1000,
         evaluation={"on": "clients", "every": 5},
         stop={"target_accuracy": 0.9, "patience": 4},
+        attack={"name": "sign-flip", "share": 0.3},
+        selection={"name": "power-of-choice", "candidates": 6},
     )
+    assert facts["Selection"] == ("power-of-choice", "candidates = 6")
+    assert facts["Attack"] == ("Sign flip", "share = 0.3 · scale = 1")
     assert facts["Hybrid"] == ("25% shared", "unify")
-    assert facts["Feature noise"][0] == "sigma 0.1"
+    assert facts["Feature noise"][0] == "σ = 0.1"
     assert facts["Clients"] == ("10", "3 a round")
     assert facts["Dropout"] == ("20%", "of the cohort")
     assert facts["Evaluation"] == ("on what all clients hold out", "20% of each · every 5 rounds and at the end")
@@ -46,6 +50,30 @@ def test_what_is_on_is_told() -> None:
         "1,000",
         "ends at 90% accuracy · ends after 4 evaluations without a better test loss: chosen on the test set",
     )
+
+
+def test_how_clients_train_is_told_where_it_is_not_as_always() -> None:
+    facts = words(
+        local={
+            "steps": 20,
+            "clip_norm": 1.0,
+            "label_smoothing": 0.1,
+            "keep_optimizer": True,
+            "schedule": {"name": "cosine", "warmup": 3},
+            "augment": "crop",
+        },
+        dataset={"name": "blobs", "shape": [1, 8, 8]},
+    )
+    length, details = facts["Local training"]
+    assert length == "20 steps, batches of 32"
+    assert details.split(" · ")[-6:] == [
+        "cosine schedule warmup = 3",
+        "least = 0",
+        "gradients clipped to 1",
+        "labels smoothed by 0.1",
+        "momentum kept",
+        "augmented: crop",
+    ]
 
 
 def test_patience_is_told_with_the_loss_it_watches() -> None:
@@ -63,7 +91,7 @@ def test_evaluation_on_both_and_what_validates_are_told() -> None:
 
 def test_a_component_that_is_gone_is_told_by_its_name() -> None:
     gone = {**spec(), "strategy": {"name": "their-own", "mu": 0.5}}
-    assert spec_words(gone)[:2] == [Fact("Strategy", "their-own", "mu 0.5"), Fact("Model", "Logistic regression", "")]
+    assert spec_words(gone)[:2] == [Fact("Strategy", "their-own", "μ = 0.5"), Fact("Model", "Logistic regression", "")]
 
 
 def test_classes_have_names_where_the_data_set_gives_as_many() -> None:

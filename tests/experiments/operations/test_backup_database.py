@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from config.database import database_settings
+from config.database.address import database_settings
 from django.db import connection
 
 from experiments.operations.backup.database import database_address, database_password

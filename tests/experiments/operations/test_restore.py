@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg2
@@ -29,6 +28,7 @@ from experiments.models import Attempt, AuditEntry, Run, RunState, User
 from experiments.operations.backup.archive import BackupError
 from experiments.operations.backup.backup import create_backup
 from tests.experiments.lab import NOON, launched, moved, record, runs_in_order
+from tests.live import database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TOUCHED = {f"experiments_{name}" for name in ("run", "attempt", "worker", "membership", "auditentry")}
@@ -55,7 +55,7 @@ def new_home() -> Iterator[Home]:
 def new_database(postgres: Postgres) -> Iterator[str]:
     with connection.cursor() as cursor:
         cursor.execute("CREATE DATABASE restored")
-    yield urlsplit(postgres.url)._replace(path="/restored").geturl()
+    yield database_url("restored")
     with connection.cursor() as cursor:
         cursor.execute("DROP DATABASE restored WITH (FORCE)")
 

@@ -31,7 +31,7 @@ BOUNDS = settings(
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
 )
-WEIGHTS = {"change": 3, "retry": 3, "claim": 3, "end": 4, "delete": 2}
+WEIGHTS = {"change": 3, "retry": 3, "claim": 3, "end": 4, "delete": 2, "keep_house": 2}
 
 
 def lab_action(possible: Callable[[Any], Any], **arguments: some.SearchStrategy[Any]) -> Callable[[Any], Any]:

@@ -58,7 +58,7 @@ def every_round_is_there_once(model: ModelLab) -> None:
 
 def progress_counts_as_modelled(model: ModelLab) -> None:
     studies = list(Study.objects.all())
-    assert {study.pk for study in studies} == set(model.studies)
+    assert {study.pk for study in studies} == set(model.listed())
     for pk, progress in progress_of(studies).items():
         held, counts = model.studies[pk], model.counts(pk)
         assert (progress.counts, progress.state) == (counts, held.state(counts))
@@ -71,7 +71,7 @@ def nothing_is_stuck() -> None:
     """Said without the model, in case it shares a mistake with the code."""
     fields = """run.id, state, cancel_requested, hash, shared,
         finished IS NULL, lease_token IS NULL, lease_until IS NULL,
-        count(study.id), count(study.id) FILTER (WHERE NOT study.cancelled)"""
+        count(study.id), count(study.id) FILTER (WHERE NOT study.cancelled OR study.deleting IS NOT NULL)"""
     held = """run LEFT JOIN experiments_membership AS membership ON membership.run_id = run.id
         LEFT JOIN experiments_study AS study ON study.id = membership.study_id GROUP BY run.id"""
     live = []

@@ -79,6 +79,7 @@ class ModelStudy:
     runs: list[int]
     paused: bool = False
     cancelled: bool = False
+    deleting: bool = False
 
     def state(self, counts: Counter[str]) -> str:
         if self.cancelled and counts["done"] < len(self.runs):
@@ -101,6 +102,12 @@ class ModelLab:
     def holders(self, run: int) -> list[int]:
         return [pk for pk, study in self.studies.items() if run in study.runs]
 
+    def managed(self, run: int) -> list[int]:
+        return [pk for pk in self.holders(run) if not self.studies[pk].deleting]
+
+    def listed(self) -> list[int]:
+        return sorted(pk for pk, study in self.studies.items() if not study.deleting)
+
     def wanting(self, run: int) -> list[int]:
         return [pk for pk in self.holders(run) if not self.studies[pk].cancelled]
 
@@ -111,7 +118,7 @@ class ModelLab:
         return self.may_retry(actor, run)
 
     def may_retry(self, actor: str, run: int) -> bool:
-        return any(self.may(actor, pk) for pk in self.holders(run))
+        return any(self.may(actor, pk) for pk in self.managed(run))
 
     def live(self, kind: int) -> int | None:
         """The one run that studies with reuse share."""
@@ -141,13 +148,23 @@ class ModelLab:
         self.studies[study].cancelled = True
         self.stop_unwanted(self.studies[study].runs)
 
-    def delete(self, study: int) -> int:
+    def request_deletion(self, study: int) -> list[int]:
+        """The runs that only it holds; those at work are asked to stop."""
+        held = self.studies[study]
+        held.deleting = held.cancelled = True
+        own = [pk for pk in held.runs if self.holders(pk) == [study]]
+        for pk in own:
+            if self.runs[pk].state == "running":
+                self.runs[pk].stop()
+        return own
+
+    def delete(self, study: int) -> list[int]:
         held = self.studies.pop(study).runs
         gone = [pk for pk in held if not self.holders(pk)]
         for pk in gone:
             del self.runs[pk]
         self.stop_unwanted(pk for pk in held if pk in self.runs)
-        return len(gone)
+        return gone
 
     def stop_unwanted(self, runs: Iterable[int]) -> None:
         for pk in runs:
@@ -182,7 +199,7 @@ class ModelLab:
 
     def retry_run(self, actor: str, pk: int) -> None:
         self.runs[pk].requeue()
-        for study in self.holders(pk):
+        for study in self.managed(pk):
             if self.may(actor, study):
                 self.studies[study].cancelled = False
 

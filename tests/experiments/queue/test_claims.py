@@ -10,11 +10,13 @@ import pytest
 from django.db import connection
 
 from experiments.core.errors import StaleLeaseError
+from experiments.housekeeping.tasks import jobs_carry_out
 from experiments.models import Membership, Run, RunState, User, Worker
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import run_fail, run_finish, run_release
 from experiments.queue.services.workers import worker_enlist
-from experiments.studies.services.changes import study_cancel, study_delete
+from experiments.studies.services.changes import study_cancel
+from experiments.studies.services.deletion import study_delete
 from tests.experiments.queue.claims import Block, claimed, launch
 
 
@@ -55,6 +57,18 @@ def test_on_a_single_worker_a_large_grid_lets_a_colleagues_runs_through(
         run_finish(claim=claim, provenance={})
     assert rounds == [3, 7, 3, 7, 3, 7, 3, 3]
     assert not theirs.runs.exclude(state=RunState.DONE).exists()
+
+
+def test_what_a_cancelled_study_still_holds_costs_its_owner_nothing(
+    owner: User, stranger: User, worker: Worker, block: Block
+) -> None:
+    mine = launch(owner, {**block, "seeds": 3})
+    launch(stranger, {**block, "seeds": 3})
+    shared = [claimed(worker).run for _ in range(4)]
+    study_cancel(study=mine, actor=owner)
+    assert Run.objects.filter(pk__in=shared, state=RunState.RUNNING, cancel_requested=False).count() == 4
+    launch(owner, {**block, "rounds": 7})
+    assert [claimed(worker).spec["rounds"] for _ in range(3)] == [7, 7, 7]
 
 
 def waiting() -> list[tuple[int, bool]]:
@@ -127,4 +141,5 @@ def test_a_study_is_deleted_while_workers_take_its_runs(owner: User, block: Bloc
         for each in racing:
             with suppress(StaleLeaseError):
                 each.result(60)
+        jobs_carry_out()
     assert Run.objects.count() == other.runs.count() == 20

@@ -23,6 +23,17 @@ def test_it_shows_what_runs_and_what_waits_in_the_chosen_scope(as_owner: Client,
     assert "No running or queued run fits this choice" in as_owner.get("/queue", {"person": "boss"}).content.decode()
 
 
+def test_the_runs_of_a_cell_are_one_line_that_unfolds(as_owner: Client, study: Study) -> None:
+    first, *_, last = lab.runs_in_order(study)
+    lab.moved(first, RunState.QUEUED)
+    page = as_owner.get("/queue").content.decode()
+    cells = page.split('<details class="queue-cell"')[1:]
+    assert [cell.count('<tr id="run-') for cell in cells] == [2, 1]
+    assert '<span class="chip running">1 running</span> <span class="chip queued">1 queued</span>' in cells[0]
+    assert f'id="run-{last.pk}"' in cells[0]
+    assert [cell.partition(">")[0].endswith(" open") for cell in cells] == [False, True]
+
+
 @pytest.mark.parametrize(
     "odd", ["state=exploded", "person=nobody", "study=x", "page=0", "page=99999999999", "study=9999"]
 )
@@ -52,9 +63,9 @@ def test_nothing_ticked_changes_nothing(as_owner: Client, study: Study) -> None:
 def test_the_owner_and_admins_set_a_priority(
     browsers: dict[str, Client], study: Study, who: str, allowed: bool
 ) -> None:
-    page = page_after(browsers[who], "/queue/studies/priority", id=study.pk, priority="12")
+    page = page_after(browsers[who], "/queue/studies/priority", id=study.pk, priority="7")
     study.refresh_from_db()
-    assert study.priority == (12 if allowed else 0)
+    assert study.priority == (7 if allowed else 0)
     assert ("1 study given the new priority." in page) is allowed
     assert ("Not done to 1 study" in page) is not allowed
 
@@ -78,7 +89,7 @@ def test_other_actions_do_not_exist(as_owner: Client, address: str) -> None:
 
 def test_only_an_admin_drains_a_worker_and_lets_it_work_again(browsers: dict[str, Client], worker: Worker) -> None:
     assert "Only an admin may do this." in page_after(browsers["owner"], f"/workers/{worker.pk}/drain")
-    assert "Drain" not in browsers["owner"].get("/workers").content.decode()
+    assert "Pause worker" not in browsers["owner"].get("/workers").content.decode()
     assert "worker-1@lab takes no further run" in page_after(browsers["admin"], f"/workers/{worker.pk}/drain")
     assert "drained" in browsers["owner"].get("/workers").content.decode()
     assert "worker-1@lab takes runs again." in page_after(browsers["admin"], f"/workers/{worker.pk}/resume")

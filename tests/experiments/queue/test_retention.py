@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import time
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -9,7 +11,7 @@ from django.db.models.functions import Now
 from pytest_django import Settings
 
 from experiments.models import Attempt, Run, RunState, User
-from experiments.queue.services.retention import retention_apply
+from experiments.queue.services.retention import drafts_remove, retention_apply
 from tests.experiments.lab import NOON, launched, moved, runs_in_order
 
 pytestmark = pytest.mark.django_db
@@ -55,3 +57,22 @@ def test_zero_days_keep_everything(lab: list[Run], tmp_path: Path, settings: Set
     settings.KEEP_CHECKPOINTS = settings.KEEP_LOGS = 0
     assert retention_apply() == 0
     assert having(tmp_path, "log.txt", lab) == [0, 1, 2, 3, 4]
+
+
+def test_what_a_killed_process_began_to_write_goes_after_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIBUTARY_HOME", str(tmp_path))
+    young, *old = (
+        tmp_path / name
+        for name in ("datasets/npz/.a.part", "datasets/npz/.b.part", "apps/mine/.draft-x/app.py", "portraits/.c")
+    )
+    kept = tmp_path / "datasets/npz/own.npz"
+    long_ago = time.time() - 3601
+    for path in (young, kept, *old):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    for path in (kept, *old, *(each.parent for each in old)):
+        os.utime(path, (long_ago, long_ago))
+    assert drafts_remove() == 3
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == [young, kept]

@@ -115,6 +115,5 @@ def test_of_two_schedulers_one_leads_until_it_is_gone(redis_url: str) -> None:
         cursor.execute("SELECT pg_advisory_unlock_all()")
     scheduler.tick()
     assert scheduler.leads
-    scheduler.data.stop()  # files that other tests put into the home are picked up by whoever leads
     rival.close()
     connection.close()

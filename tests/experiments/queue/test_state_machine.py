@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 )
 
 from experiments.core.errors import ConflictError, GoneError, NotAllowedError, StaleLeaseError
+from experiments.housekeeping.tasks import jobs_carry_out
 from experiments.models import AuditEntry, Run, Study, User
 from experiments.queue.services import bulk, leases
 from experiments.queue.services.claim import claim_runs, run_claim, runs_reap
@@ -30,6 +31,7 @@ from experiments.queue.services.retry import run_retry
 from experiments.queue.services.runs import run_cancel
 from experiments.queue.services.workers import worker_enlist
 from experiments.studies.services import changes
+from experiments.studies.services.deletion import study_delete
 from experiments.studies.services.launch import study_launch
 from tests.experiments.queue.lab_actions import ACTIONS, BOUNDS, always, lab_action, likely, raises_if
 from tests.experiments.queue.lab_checks import check_database
@@ -65,6 +67,7 @@ class LabMachine(RuleBasedStateMachine):
         self.workers = {name: self.enlist(name) for name in WORKERS}
         self.model = ModelLab()
         self.claims: list[leases.Claim] = []
+        self.deleting: list[int] = []
         self.deleted: list[Study] = []
         self.deleted_runs: list[Run] = []
         self.actions: Counter[str] = Counter()
@@ -78,8 +81,8 @@ class LabMachine(RuleBasedStateMachine):
 
     def study_at(self, place: int, actor: str, *states: str) -> tuple[Study, str]:
         """One of them, rather one that has runs in such a state; and who acts."""
-        candidates = [pk for pk in sorted(self.model.studies) if set(states) & self.model.words(pk)]
-        pk = likely(place, candidates, sorted(self.model.studies))
+        candidates = [pk for pk in self.model.listed() if set(states) & self.model.words(pk)]
+        pk = likely(place, candidates, self.model.listed())
         return Study.objects.get(pk=pk), self.model.studies[pk].owner if actor == "holder" else actor
 
     def run_at(self, place: int, actor: str, *states: str) -> tuple[Run, str]:
@@ -122,7 +125,7 @@ class LabMachine(RuleBasedStateMachine):
         self.actions["study.launch"] += 1
 
     @lab_action(
-        lambda self: self.model.studies,
+        lambda self: self.model.listed(),
         place=places,
         actor=people,
         action=some.sampled_from(["cancel", "cancel", "pause", "resume"]),
@@ -145,7 +148,7 @@ class LabMachine(RuleBasedStateMachine):
             self.model.studies[study.pk].paused = action == "pause"
 
     @lab_action(
-        lambda self: self.model.studies, place=places, actor=people, reason=some.sampled_from([None, None, *REASONS])
+        lambda self: self.model.listed(), place=places, actor=people, reason=some.sampled_from([None, None, *REASONS])
     )
     def retry(self, place: int, actor: str, reason: str | None) -> None:
         study, actor = self.study_at(place, actor, "failed", "cancelled", "leaving")
@@ -157,7 +160,7 @@ class LabMachine(RuleBasedStateMachine):
             self.actions["study.retry"] += 1
 
     @lab_action(
-        lambda self: self.model.studies, place=places, actor=people, wrong=some.sampled_from([None, 0, 0, 0, 1])
+        lambda self: self.model.listed(), place=places, actor=people, wrong=some.sampled_from([None, 0, 0, 0, 1])
     )
     def delete(self, place: int, actor: str, wrong: int | None) -> None:
         study, actor = self.study_at(place, actor, "queued", "running")
@@ -165,14 +168,21 @@ class LabMachine(RuleBasedStateMachine):
         expected = None if wrong is None else len(own) + wrong
         error = NotAllowedError if not self.allowed(actor, study) else ConflictError if wrong else None
         with raises_if(error):
-            gone = changes.study_delete(
-                study=Study.objects.get(pk=study.pk), actor=self.people[actor], expected=expected
-            )
+            going = study_delete(study=Study.objects.get(pk=study.pk), actor=self.people[actor], expected=expected)
         if error is None:
-            self.deleted_runs += [Run(pk=pk) for pk in own]
-            assert gone == self.model.delete(study.pk) == len(own)
+            assert self.model.request_deletion(study.pk) == own
+            assert going == len(own)
+            self.deleting.append(study.pk)
             self.deleted.append(study)
             self.actions["study.delete"] += 1
+
+    @lab_action(lambda self: self.deleting)
+    def keep_house(self) -> None:
+        """What was launched meanwhile may hold some of the runs by now."""
+        assert jobs_carry_out() == len(self.deleting)
+        for study in self.deleting:
+            self.deleted_runs += [Run(pk=pk) for pk in self.model.delete(study)]
+        self.deleting.clear()
 
     @lab_action(
         lambda self: self.deleted,
@@ -182,8 +192,9 @@ class LabMachine(RuleBasedStateMachine):
     def come_too_late(self, place: int, action: str) -> None:
         """The page still shows what somebody deleted."""
         study = self.deleted[place % len(self.deleted)]
+        service = study_delete if action == "delete" else getattr(changes, f"study_{action}")
         with pytest.raises(GoneError):
-            getattr(changes, f"study_{action}")(study=study, actor=self.people["ada"])
+            service(study=study, actor=self.people["ada"])
         for run in self.deleted_runs:
             with pytest.raises(GoneError):
                 (run_cancel if place % 2 else run_retry)(run=run, actor=self.people["mia"])

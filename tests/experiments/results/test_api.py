@@ -7,6 +7,7 @@ from django.test import Client
 from experiments.models import Run, User, Worker
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import rounds_record, run_fail
+from experiments.results.schemas import client_rounds, metric_rounds
 from experiments.studies.services.launch import study_launch
 from workers.engine.records import RoundRecord
 
@@ -54,12 +55,38 @@ def test_metrics_come_by_round_and_keep_what_is_not_finite(mine: Client, worker:
     assert mine.get(path).json() == {
         "run": claim.run,
         "state": "running",
+        "next": None,
         "rounds": [
             {"round": 0, "metrics": {"accuracy": 0.25, "loss": 2.5}},
             {"round": 1, "metrics": {"accuracy": 0.5, "loss": "NaN"}},
         ],
     }
     assert mine.get(f"{path}?name=accuracy&after=0").json()["rounds"] == [{"round": 1, "metrics": {"accuracy": 0.5}}]
+
+
+def test_numbers_beyond_what_an_answer_holds_are_on_the_next_page(mine: Client, worker: Worker) -> None:
+    claim = run_claim(worker=worker)
+    assert claim
+    clients = {str(client): {"accuracy": client / 7} for client in range(50)}
+    records = [RoundRecord(number, {"accuracy": 0.5, "loss": 1.0}, clients=clients) for number in range(4)]
+    rounds_record(claim=claim, records=records)
+    run = Run.objects.get(pk=claim.run)
+
+    def pages(read: Any, *limits: int) -> list[list[int]]:
+        found, after = [], -1
+        while True:
+            rounds, following = read(after, *limits)
+            found.append([each["round"] for each in rounds])
+            if following is None:
+                return found
+            after = following
+
+    assert pages(lambda after: metric_rounds(run, [], after, most=5)) == [[0, 1], [2, 3]]
+    assert pages(lambda after: metric_rounds(run, ["loss"], after, most=3)) == [[0, 1, 2], [3]]
+    assert pages(lambda after: metric_rounds(run, [], after)) == [[0, 1, 2, 3]]
+    assert pages(lambda after: client_rounds(run, after, 3)) == [[0, 1, 2], [3]]
+    assert pages(lambda after: client_rounds(run, after, 50, most_bytes=1)) == [[0], [1], [2], [3]]
+    assert pages(lambda after: client_rounds(run, after, 50)) == [[0, 1, 2, 3]]
 
 
 def test_a_run_is_cancelled_and_retried(mine: Client) -> None:

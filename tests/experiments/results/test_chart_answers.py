@@ -12,8 +12,8 @@ def test_a_studys_figure_has_a_line_and_a_band_per_cell(as_owner: Client, study:
     answer = as_owner.get(f"/studies/{study.pk}/figure").json()
     lines = [trace for trace in answer["data"] if "name" in trace]
     assert [(line["name"], line["meta"], line["x"]) for line in lines] == [
-        ("fedavg · n=3", {"hue": 0}, [0, 1, 2]),
-        ("fedprox · mu 0.1 · n=1", {"hue": 1}, [0, 1]),
+        ("FedAvg · n=3", {"hue": 0}, [0, 1, 2]),
+        ("FedProx (μ = 0.1) · n=1", {"hue": 1}, [0, 1]),
     ]
     assert [round(value, 9) for value in lines[0]["y"]] == [10.0, 50.0, 90.0]
     assert answer["notes"] == (

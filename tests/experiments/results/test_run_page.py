@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import pytest
@@ -145,7 +147,7 @@ def test_files_come_byte_for_byte_and_nothing_else_does(run: Run, owner: User) -
 def test_a_run_page_asks_a_bounded_number_of_questions(
     as_owner: Client, run: Run, django_assert_max_num_queries: object
 ) -> None:
-    with django_assert_max_num_queries(9):  # type: ignore[operator]
+    with django_assert_max_num_queries(10):  # type: ignore[operator]
         as_owner.get(f"/runs/{run.pk}")
     with django_assert_max_num_queries(6):  # type: ignore[operator]
         as_owner.get(f"/runs/{run.pk}/clients")
@@ -156,3 +158,28 @@ def test_while_it_waits_it_says_what_will_come(as_owner: Client, study: Study) -
     said = page(as_owner, run)
     assert "No worker has taken this run yet." in said
     assert "written down when the run has ended" in said
+
+
+def test_it_begins_with_where_it_ended_where_it_was_best_and_what_it_took(as_owner: Client, study: Study) -> None:
+    run = lab.runs_in_order(study)[5]
+    lab.record(run, {"accuracy": [0.1, 0.9, 0.8], "loss": [2.0, 0.5, 0.75], "seconds": [0.0, 1.5, 2.0]})
+    lab.Metric.objects.create(run=run, round=1, name="bytes_up", value=2_000_000)
+    lab.Metric.objects.create(run=run, round=1, name="bytes_down", value=500_000)
+    head = page(as_owner, run).partition('id="run-headlines"')[2].partition("</dl>")[0]
+    words = " ".join(re.sub(r"<[^>]+>", " ", head).split())
+    assert words.startswith("> Test accuracy, final 80.00 % round 2 Best 90.00 % round 1 Test loss 0.7500 round 2")
+    assert words.endswith("Traffic 2.5 MB all rounds together Time 3.5 s in its rounds")
+
+
+def test_a_diverged_value_is_never_the_best(as_owner: Client, study: Study) -> None:
+    run = lab.runs_in_order(study)[5]
+    lab.record(run, {"accuracy": [0.1, math.inf, math.nan]})
+    head = page(as_owner, run).partition('id="run-headlines"')[2].partition("</dl>")[0]
+    assert "not finite" in head
+    assert "10.00 %" in head
+
+
+def test_the_chosen_metric_has_the_large_chart(as_owner: Client, run: Run) -> None:
+    said = page(as_owner, run)
+    assert said.count('class="chart "') == 1
+    assert said.count('class="chart small"') == 1

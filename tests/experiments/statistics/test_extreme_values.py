@@ -192,7 +192,7 @@ def test_compare_shows_a_diverging_study(as_owner: Client, diverging: Study, cha
 def test_every_tab_of_compare_opens_on_a_diverging_study(as_owner: Client, diverging: Study, tab: str) -> None:
     assert as_owner.get(f"/compare?study={diverging.pk}&metric=loss&tab={tab}").status_code == 200
     for kind in ("tex", "md"):
-        assert as_owner.get(f"/compare/table.{kind}?study={diverging.pk}&metric=loss").status_code == 200
+        assert as_owner.get(f"/compare/tables/values.{kind}?study={diverging.pk}&metric=loss").status_code == 200
 
 
 def test_every_page_of_a_diverging_study_opens(as_owner: Client, diverging: Study) -> None:

@@ -13,12 +13,11 @@ from experiments.export.tables.summaries import summary_table
 from experiments.models import Run, RunState, Study, User
 from experiments.results.selectors.summaries import study_summary
 from experiments.statistics.curves import (
-    best_finals,
     curve_statistics,
-    final_statistics,
     metric_names,
     runs_by_cell,
 )
+from experiments.statistics.finals import best_finals, final_statistics
 from experiments.statistics.over_seeds import Sample, SeedStatistics, merge_seeds
 from experiments.studies.services.launch import study_launch
 from tests.experiments import lab

@@ -24,7 +24,8 @@ from experiments.presets.preset import Final
 from experiments.presets.readings import read_sample
 from experiments.presets.selectors import measured_cells
 from experiments.results.selectors.summaries import study_summary
-from experiments.statistics.curves import best_finals, curve_statistics, final_statistics
+from experiments.statistics.curves import curve_statistics
+from experiments.statistics.finals import best_finals, final_statistics
 from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
 
@@ -84,7 +85,7 @@ def test_every_value_of_the_table_and_its_text(as_owner: Client, both: tuple[Stu
     query = address(both, f"&value={value}")
     assert {row["n"] for row in csv_rows(as_owner, "table", query)} == {"3"}
     for kind in ("tex", "md"):
-        assert "(n=3)" in as_owner.get(f"/compare/table.{kind}?{query}").content.decode()
+        assert "n=3" in as_owner.get(f"/compare/tables/values.{kind}?{query}").content.decode()
     choices = choices_of(QueryDict(query))
     selection = selection_of(choices)
     assert "(n=3)" in pivot_caption(selection_table(selection, choices, samples_of(selection, choices)))
@@ -119,7 +120,7 @@ def test_curves_and_finals_of_a_study_that_holds_both(as_owner: Client, joined: 
     assert {(each.mean, each.std, each.n) for each in finals.values()} == {(0.5, 0.25, 3)}
     assert best_finals(studies=[joined.pk])[joined.pk].n == 3
     page = as_owner.get(f"/studies/{joined.pk}").content.decode()
-    assert page.count("50.00 ± 25.00") == 2
+    assert page.count("50.00 ± 25.00") == 3  # two cells, and the headline
     assert page.count("3 / 3") == 2
     figure = as_owner.get(f"/studies/{joined.pk}/figure").json()
     assert [entry["n"] for entry in figure["legend"]] == ["3", "3"]
@@ -130,7 +131,7 @@ def cells_of(study: Study) -> set[str]:
 
 
 def test_the_list_of_studies(as_owner: Client, joined: Study) -> None:
-    assert "50.0 ± 25.0" in as_owner.get("/").content.decode()
+    assert "50.0 ± 25.0" in as_owner.get("/studies").content.decode()
 
 
 def test_displays_read_every_run_of_a_seed(as_owner: Client, joined: Study) -> None:

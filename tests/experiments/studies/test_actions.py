@@ -38,7 +38,7 @@ def test_cancel_resume_and_retry_follow_one_another(as_owner: Client, study: Stu
 
 def test_deleting_goes_back_to_the_list(as_owner: Client, study: Study) -> None:
     answer = as_owner.post(f"/studies/{study.pk}/delete")
-    assert answer.headers["Location"] == "/"
+    assert answer.headers["Location"] == "/studies"
     assert not Study.objects.exists()
 
 

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from experiments.housekeeping.tasks import jobs_carry_out
 from experiments.models import Run, RunState, Study, User
 
 Block = dict[str, Any]
@@ -49,10 +50,12 @@ def test_a_dry_run_stores_nothing(mine: Client, block: Block) -> None:
 def test_problems_of_the_grid_come_with_their_paths(mine: Client, block: Block) -> None:
     answer = launch(mine, {**block, "strategy": {"name": "fedprox", "mu": -1}, "color": "red"})
     assert answer.status_code == 422
+    unknown = answer.json()["errors"][0]["message"]
+    assert unknown.startswith("Unknown field. Choose one of dataset, model, strategy, partition, ")
     assert answer.json() == {
         "detail": "The spec has 2 problems.",
         "errors": [
-            {"path": "blocks.0.color", "message": "Unknown field."},
+            {"path": "blocks.0.color", "message": unknown},
             {"path": "blocks.0.strategy.mu", "message": "Input should be greater than or equal to 0, got -1."},
         ],
     }
@@ -126,7 +129,8 @@ def test_a_study_is_changed_and_deleted(mine: Client, block: Block) -> None:
     study = launch(mine, block).json()["id"]
     changed = mine.patch(f"/api/v1/studies/{study}", {"name": "New", "tags": ["t"]}, content_type=JSON)
     assert (changed.json()["name"], changed.json()["tags"]) == ("New", ["t"])
-    assert mine.delete(f"/api/v1/studies/{study}").status_code == 204
+    assert mine.delete(f"/api/v1/studies/{study}").status_code == 202
+    jobs_carry_out()
     assert mine.get(f"/api/v1/studies/{study}").status_code == 404
     assert not Run.objects.exists()
 

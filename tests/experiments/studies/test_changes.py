@@ -5,22 +5,22 @@ from typing import Any
 import pytest
 
 from experiments.core.errors import ConflictError, GoneError, NotAllowedError
-from experiments.models import Run, RunState, Study, User, Worker
+from experiments.housekeeping.tasks import jobs_carry_out
+from experiments.models import AuditEntry, Run, RunState, Study, User, Worker
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import run_fail, run_release
 from experiments.queue.services.retry import run_retry
 from experiments.queue.services.runs import run_cancel
 from experiments.studies.services.changes import (
     study_cancel,
-    study_delete,
     study_pause,
     study_resume,
     study_retry,
     study_update,
 )
+from experiments.studies.services.deletion import study_delete
 from experiments.studies.services.launch import study_launch
 from workers.errors import SpecError
-from workers.home import run_folder
 
 Block = dict[str, Any]
 
@@ -118,24 +118,22 @@ def test_retry_takes_an_equal_live_run_instead_of_a_copy(study: Study, owner: Us
     assert Run.objects.count() == 4
 
 
-def test_deleting_keeps_what_another_study_holds(study: Study, overlapping: Study, owner: User) -> None:
-    assert study_delete(study=study, actor=owner) == 2
-    assert states(overlapping) == {"queued": 2}
-    assert Run.objects.count() == 2
-
-
-def test_deleting_is_refused_where_more_would_go_than_was_agreed_to(study: Study, owner: User) -> None:
-    with pytest.raises(ConflictError, match="Nothing was deleted: 4 runs would go by now, not 2"):
-        study_delete(study=study, actor=owner, expected=2)
-    assert study_delete(study=study, actor=owner, expected=4) == 4
-
-
-def test_deleting_removes_the_files_too(study: Study, owner: User, django_capture_on_commit_callbacks: Any) -> None:
-    folder = run_folder(study.runs.earliest("pk").pk)
-    folder.mkdir(parents=True)
-    with django_capture_on_commit_callbacks(execute=True):
-        study_delete(study=study, actor=owner)
-    assert not folder.exists()
+def test_a_priority_that_passes_everyone_by_is_an_admins_to_give(
+    study: Study, owner: User, admin: User, block: Block
+) -> None:
+    with pytest.raises(NotAllowedError, match="Only an admin may give a priority above 10"):
+        study_update(study=study, actor=owner, priority=11)
+    with pytest.raises(NotAllowedError, match="Only an admin may give a priority above 10"):
+        study_launch(owner=owner, name="Now", blocks=[block], priority=100)
+    study.refresh_from_db()
+    assert study_update(study=study, actor=admin, priority=50).priority == 50
+    assert study_update(study=study, actor=owner, name="Mine", priority=50).priority == 50
+    assert study_update(study=study, actor=owner, priority=20).priority == 20
+    entries = AuditEntry.objects.filter(action="study.priority").order_by("pk")
+    assert [(each.actor_name, each.detail["before"], each.detail["priority"]) for each in entries] == [
+        ("boss", 0, 50),
+        ("owner", 50, 20),
+    ]
 
 
 def test_a_single_run_can_be_cancelled_and_retried(study: Study, owner: User) -> None:
@@ -171,6 +169,15 @@ def test_a_study_can_be_renamed_tagged_and_prioritised(study: Study, owner: User
         study_update(study=study, actor=owner, name=" ")
 
 
+def test_two_changes_at_once_of_different_things_both_count(study: Study, owner: User, admin: User) -> None:
+    """Both read the study before either wrote."""
+    first, second = (Study.objects.get(pk=study.pk) for _ in range(2))
+    study_update(study=first, actor=admin, priority=7)
+    study_update(study=second, actor=owner, name="Better")
+    study.refresh_from_db()
+    assert (study.name, study.priority) == ("Better", 7)
+
+
 @pytest.mark.parametrize("action", [study_cancel, study_pause, study_resume, study_retry, study_update, study_delete])
 def test_strangers_and_viewers_may_not_manage(
     action: Callable[..., Any], study: Study, stranger: User, viewer: User
@@ -192,6 +199,7 @@ def test_deleting_the_last_study_that_waits_cancels_what_only_cancelled_ones_hol
     claim = run_claim(worker=worker)
     assert claim
     study_delete(study=overlapping, actor=stranger)
+    jobs_carry_out()
     assert states(study) == {"running": 1, "cancelled": 3}
     assert Run.objects.get(pk=claim.run).cancel_requested
 

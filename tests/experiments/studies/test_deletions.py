@@ -18,9 +18,9 @@ def test_it_counts_what_goes_and_names_who_holds_the_rest(owner: User, stranger:
     runs[3].save()
     lab.moved(runs[4], RunState.FAILED, "Out of memory.")
     deletion = deletion_of(study)
-    assert deletion == Deletion({"done": 1, "failed": 1, "queued": 1}, 3, 1, 3, [Holder(both, 3), Holder(one, 1)])
+    assert deletion == Deletion({"done": 1, "failed": 1, "queued": 1}, 3, 1, 0, 3, [Holder(both, 3), Holder(one, 1)])
     assert deletion.runs == 3
 
 
 def test_a_study_that_shares_nothing_goes_whole(owner: User) -> None:
-    assert deletion_of(lab.launched(owner)) == Deletion({"queued": 6}, 0, 0, 0, [])
+    assert deletion_of(lab.launched(owner)) == Deletion({"queued": 6}, 0, 0, 0, 0, [])

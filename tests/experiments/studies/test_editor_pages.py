@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from django.test import Client
 
 from experiments.models import Study
@@ -102,3 +103,22 @@ def test_what_is_not_json_is_refused_in_words(as_owner: Client) -> None:
     answer = as_owner.post("/studies/launch", "{", content_type="application/json")
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["message"] == "A study is a mapping with name and blocks."
+
+
+@pytest.mark.parametrize("address", ["/studies/draft", "/studies/preview", "/studies/launch", "/studies/portrait"])
+@pytest.mark.parametrize(("name", "status"), [("viewer", 403), ("owner", 413)])
+def test_what_is_too_large_or_a_viewers_is_refused_before_it_is_read(
+    browsers: dict[str, Client], address: str, name: str, status: int
+) -> None:
+    text = "name: x\nblocks: [" + "{rounds: [1, 2, 3]}, " * 100_000 + "]"
+    answer = browsers[name].post(address, {"yaml": text}, content_type="application/json")
+    assert (answer.status_code, answer.json()["errors"]) == (status, [])
+
+
+def test_a_text_that_is_refused_by_its_size_is_not_read_for_its_lines(as_owner: Client) -> None:
+    text = "name: x\nblocks:\n" + "  - rounds: 1\n" * 8000
+    answer = as_owner.post("/studies/draft", {"yaml": text}, content_type="application/json").json()
+    assert answer["errors"] == [
+        {"path": "yaml", "message": "More than 100,000 characters: launch it over REST instead.", "line": None}
+    ]
+    assert (answer["study"], answer["yaml"], answer["plan"]) == ({}, text, None)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.cache import cache
 
-from experiments.models import Run, RunState, User, Worker
+from experiments.housekeeping.tasks import jobs_carry_out
+from experiments.models import Attempt, Run, RunState, Study, User, Worker
 from experiments.studies.selectors.run_timings import run_timings
-from experiments.studies.services.calibration import calibrate, calibration_key, save_step, saved_step
+from experiments.studies.services.calibration import calibration_key, calibration_request, save_step, saved_step
 from experiments.studies.services.estimates import Estimate, SpeedModel, expected_device_type, planned_cells
-from experiments.studies.services.launch import study_plan
+from experiments.studies.services.launch import study_launch, study_plan
 from tests.experiments import lab
 from workers.spec import RunSpec, expand, parse_run
 
@@ -66,6 +69,16 @@ def test_runs_like_these_foretell_their_time(owner: User) -> None:
     assert (result.basis, result.workers) == ("measured", 0)
     assert result.low_seconds == pytest.approx(0.85 * 30, abs=0.06)
     assert result.high_seconds == pytest.approx(1.2 * 30, abs=0.06)
+
+
+def test_a_run_that_was_resumed_took_what_its_attempts_took(owner: User) -> None:
+    """10 s and 5 s, with an hour between them."""
+    measured(owner, 0.01)
+    run = Run.objects.get()
+    for number, begin, seconds in ((1, lab.NOON - timedelta(hours=1), 10), (2, lab.NOON, 5)):
+        end = begin + timedelta(seconds=seconds)
+        Attempt.objects.create(run=run, number=number, token=uuid4(), worker="w", started=begin, ended=end)
+    assert estimate(owner).high_seconds == pytest.approx(1.2 * 15, abs=0.06)
 
 
 def test_twice_the_rounds_are_twice_the_rounds_time(owner: User) -> None:
@@ -143,9 +156,11 @@ def test_what_was_tried_on_one_type_of_device_says_nothing_of_another(owner: Use
     assert (saved_step(spec(), "cpu"), saved_step(spec(), "mps")) == (0.01, None)
     assert SpeedModel([], "cpu").step_seconds(spec())[1].basis == "calibrated"
     assert SpeedModel([], "mps").step_seconds(spec())[1].basis == "guessed"
-    assert not calibrate([spec()], "cpu")
-    assert calibrate([spec()], "mps")
+    assert not calibration_request([spec()], "cpu")
+    assert calibration_request([spec()], "mps")
+    assert jobs_carry_out() == 1
     assert saved_step(spec(), "mps") is None
+    assert not calibration_request([spec()], "mps")
 
 
 def test_what_exists_already_costs_nothing(owner: User) -> None:
@@ -170,8 +185,13 @@ def test_a_strategy_that_sends_more_is_known_by_its_runs(owner: User) -> None:
 def test_nothing_alike_is_a_guess_until_it_is_tried(owner: User, home: Path) -> None:
     block = {**lab.BLOCK, "seeds": [99]}
     assert study_plan(owner=owner, blocks=[block]).estimate.basis == "guessed"
-    tried = study_plan(owner=owner, blocks=[block], calibrate=True).estimate
-    assert tried.basis == "calibrated"
+    asked = study_plan(owner=owner, blocks=[block], calibrate=True)
+    assert (asked.calibrating, asked.estimate.basis) == (True, "guessed")
+    assert study_plan(owner=owner, blocks=[block], calibrate=True).calibrating
+    assert jobs_carry_out() == 1
+    plan = study_plan(owner=owner, blocks=[block], calibrate=True)
+    tried = plan.estimate
+    assert (plan.calibrating, tried.basis) == (False, "calibrated")
     assert 0 < tried.low_seconds < tried.high_seconds
     assert len(list((home / "pace").glob("*.json"))) == 1
     assert study_plan(owner=owner, blocks=[{**block, "rounds": 5}]).estimate.basis == "calibrated"
@@ -180,7 +200,10 @@ def test_nothing_alike_is_a_guess_until_it_is_tried(owner: User, home: Path) -> 
 def test_where_nothing_can_be_tried_the_guess_stays(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     block = {**lab.BLOCK, "model": {"name": "mlp-50"}, "seeds": [99]}
-    assert study_plan(owner=owner, blocks=[block], calibrate=True).estimate.basis == "guessed"
+    assert study_plan(owner=owner, blocks=[block], calibrate=True).calibrating
+    assert jobs_carry_out() == 1
+    plan = study_plan(owner=owner, blocks=[block], calibrate=True)
+    assert (plan.calibrating, plan.estimate.basis) == (False, "guessed")
 
 
 def test_a_run_of_a_component_that_is_gone_is_no_witness(owner: User) -> None:
@@ -194,3 +217,19 @@ def test_a_run_of_a_component_that_is_gone_is_no_witness(owner: User) -> None:
 def test_cells_are_counted_once_for_all_their_seeds() -> None:
     cells = planned_cells(expand([lab.BLOCK]).runs)
     assert [(each.strategy.name, count) for each, count in cells] == [("fedprox", 3), ("fedavg", 3)]
+
+
+def test_what_others_have_queued_is_allowed_for(owner: User, stranger: User) -> None:
+    """Alone a run takes 30 s: 25.5 to 36 s. Three like it of somebody else wait: at best they take turns with it."""
+    measured(owner, 0.01)
+    alone = estimate(owner)
+    assert (alone.low_seconds, alone.high_seconds, alone.other_runs) == (25.5, 36.0, 0)
+    study = study_launch(
+        owner=stranger, name="Waits", blocks=[{**lab.BLOCK, "strategy": {"name": "fedavg"}, "seeds": [7, 8, 9]}]
+    )
+    beside = estimate(owner)
+    assert (beside.low_seconds, beside.high_seconds, beside.other_runs) == (51.0, 144.0, 3)
+    behind = estimate(stranger)
+    assert (behind.low_seconds, behind.high_seconds) == (102.0, 144.0)
+    Study.objects.filter(pk=study.pk).update(paused=True)
+    assert estimate(owner) == alone

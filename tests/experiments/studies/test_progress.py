@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from uuid import uuid4
 
-from experiments.models import Membership, RunState, Study, User
+from django.utils import timezone
+
+from experiments.models import Attempt, Membership, Run, RunState, Study, User
 from experiments.studies.selectors.progress import Progress, progress_of
 from tests.experiments import lab
 
@@ -61,6 +64,24 @@ def test_it_estimates_nothing_while_nothing_runs(owner: User) -> None:
     study = lab.launched(owner)
     lab.record(lab.runs_in_order(study)[0], {"loss": [3.0, 2.0, 1.0]})
     assert of(study).left is None
+
+
+def test_it_counts_what_a_resumed_run_took_before_and_nothing_of_the_time_between(owner: User) -> None:
+    """One round in 50 s before the pause and 10 s since: 60 s a round, five rounds to go."""
+    study = lab.launched(owner, strategy={"name": "fedavg"})
+    resumed, claimed_ahead, _ = lab.runs_in_order(study)
+    now = timezone.now()
+    paused = now - timedelta(hours=3)
+    begun = paused - timedelta(seconds=50)
+    Attempt.objects.create(run=resumed, number=1, token=uuid4(), worker="w", started=begun, ended=paused)
+    resumed.rounds_done, resumed.started = 1, now - timedelta(seconds=10)
+    Attempt.objects.create(run=resumed, number=2, token=uuid4(), worker="w", started=resumed.started)
+    lab.moved(resumed, RunState.RUNNING)
+    lab.moved(claimed_ahead, RunState.RUNNING)
+    Run.objects.filter(pk=claimed_ahead.pk).update(started=None)
+    left = of(study).left
+    assert left is not None
+    assert left // timedelta(seconds=20) == 300 // 20
 
 
 def test_a_study_without_runs_is_empty(owner: User) -> None:

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiments.models import RunState, User, Worker
 from experiments.queue.selectors.workers import Pulse, current_pulse, worker_rows
 from experiments.results.selectors.runs import FailureGroup, failure_groups
 from experiments.studies.selectors.cells import cells_of
-from experiments.studies.selectors.studies import study_rows, study_to_watch
+from experiments.studies.selectors.study_list import StudyFilters, list_studies
 from tests.experiments import lab
 
 
@@ -45,6 +46,15 @@ def test_failures_are_grouped_by_the_first_line_of_their_reason(owner: User) -> 
     ]
 
 
+def test_a_worker_whose_rounds_take_minutes_is_not_called_idle(owner: User) -> None:
+    run = lab.moved(lab.runs_in_order(lab.launched(owner))[0], RunState.RUNNING)
+    run.worker = worker("patient", speed=0.0)
+    run.save()
+    assert render_to_string("parts/pulse.html", {"pulse": current_pulse()}).strip() == "1 worker · 1 at work"
+    lab.moved(run, RunState.DONE)
+    assert render_to_string("parts/pulse.html", {"pulse": current_pulse()}).strip() == "1 worker · idle"
+
+
 def test_only_workers_with_a_fresh_heartbeat_count(owner: User) -> None:
     worker("fresh", speed=3.5)
     busy = worker("busy", age=1, speed=1.0)
@@ -52,7 +62,7 @@ def test_only_workers_with_a_fresh_heartbeat_count(owner: User) -> None:
     run = lab.moved(lab.runs_in_order(lab.launched(owner))[0], RunState.RUNNING)
     run.worker = busy
     run.save()
-    assert current_pulse() == Pulse(2, 4.5)
+    assert current_pulse() == Pulse(2, 4.5, busy=1)
     assert [(row.worker.name, row.alive, row.run) for row in worker_rows()] == [
         ("busy", True, run),
         ("fresh", True, None),
@@ -60,22 +70,16 @@ def test_only_workers_with_a_fresh_heartbeat_count(owner: User) -> None:
     ]
 
 
-def test_it_watches_the_newest_study_that_runs(owner: User) -> None:
-    assert study_to_watch() is None
-    older, newer = lab.launched(owner, "Older"), lab.launched(owner, "Newer", rounds=5)
-    lab.record(lab.runs_in_order(newer)[0], {"loss": [1.0, 0.5]})
-    assert study_to_watch() is not None
-    assert (study_to_watch().study.name, study_to_watch().running) == ("Newer", False)
-    lab.moved(lab.runs_in_order(older)[0], RunState.RUNNING)
-    assert (study_to_watch().study.name, study_to_watch().running) == ("Older", True)
+def found(search: str) -> list[str]:
+    return [row.study.name for row in list_studies(StudyFilters(search)).rows]
 
 
 def test_every_word_of_a_search_must_occur_somewhere(owner: User) -> None:
     lab.launched(owner, "Rivers and streams")
     lab.launched(owner, "Rivers and lakes", rounds=4)
-    assert [row.study.name for row in study_rows(search="rivers OWNER streams")] == ["Rivers and streams"]
-    assert [row.study.name for row in study_rows(search="logistic rivers")] == [
+    assert found("rivers OWNER streams") == ["Rivers and streams"]
+    assert found("logistic rivers") == [
         "Rivers and lakes",
         "Rivers and streams",
     ]
-    assert study_rows(search="100%") == []
+    assert found("100%") == []

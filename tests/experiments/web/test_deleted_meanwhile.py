@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from experiments.models import Run, RunState, Study, User
-from experiments.studies.services.changes import study_delete
+from experiments.studies.services.deletion import study_delete
 from tests.experiments import lab
 
 PLACES = [

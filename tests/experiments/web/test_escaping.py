@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from urllib.parse import quote
+
 import pytest
 from django.test import Client
 
 from experiments.access.services.audit import audit_record
 from experiments.access.services.share_links import link_create
 from experiments.access.services.tokens import token_create
-from experiments.models import DatasetJob, Metric, Run, SavedView, Study, User, Worker
+from experiments.compare.chart_builders import CHART_BUILDERS
+from experiments.models import Job, Metric, Run, SavedView, Study, User, Worker
 from tests.experiments import lab
 from workers.home import log_file
 
@@ -31,7 +35,7 @@ def names(study: Study, owner: User, admin: User, worker: Worker) -> dict[str, o
     Run.objects.filter(pk=done.pk).update(findings={EVIL: {EVIL: EVIL}}, provenance={"host": EVIL, EVIL: EVIL})
     Metric.objects.create(run=done, round=1, name=EVIL[:90], value=1.0)
     Worker.objects.filter(pk=worker.pk).update(name=EVIL, host=EVIL, facts={"device": EVIL, "problems": [EVIL]})
-    DatasetJob.objects.create(dataset="mnist", kind="import", state="failed", path=EVIL, text=EVIL)
+    Job.objects.create(subject="mnist", kind="import", state="failed", path=EVIL, text=EVIL)
     SavedView.objects.create(owner=owner, name=EVIL, query=f"study={study.pk}", shared=True)
     token_create(owner=admin, name=EVIL)
     audit_record(actor=owner, action=EVIL[:40], subject=EVIL, detail=EVIL)
@@ -56,3 +60,28 @@ def test_no_page_holds_a_script_that_somebody_wrote(browsers: dict[str, Client],
 @pytest.mark.parametrize("page", ["/log-in?next=%22%3E%3Cscript%3Ealert(1)", "/%3Cscript%3Ealert(1)%3C/script%3E"])
 def test_no_address_becomes_a_script(client: Client, db: None, page: str) -> None:
     assert "<script>alert" not in client.get(page, follow=True).content.decode()
+
+
+LINK = '<a href="https://evil.example">mine</a>'
+
+
+def strings_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from strings_in(each) if name != "legendgroup" else ()
+
+
+def test_no_name_becomes_a_link_in_a_chart(as_owner: Client, study: Study, owner: User) -> None:
+    """Plotly makes one of it wherever it draws a text; the words beside a chart are put into the page as text."""
+    other = lab.launched(owner, "Other", rounds=5)
+    for run in lab.runs_in_order(other):
+        lab.record(run, {"accuracy": [0.1, 0.5, 0.9], LINK: [0.1, 0.2, 0.3]})
+    Study.objects.filter(pk=study.pk).update(name=LINK, tags=[LINK])
+    for name in CHART_BUILDERS:
+        for query in ("", "&colour=study&against=study", f"&metric={quote(LINK)}"):
+            answer = as_owner.get(f"/compare/charts/{name}?study={study.pk}&study={other.pk}{query}")
+            figure = {key: answer.json()[key] for key in ("data", "layout")}
+            drawn = (text for text in strings_in(figure) if "<a" in text)
+            assert list(drawn) == [], name

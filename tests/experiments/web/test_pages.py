@@ -8,7 +8,7 @@ from django.test import Client
 from experiments.models import Study
 from tests.experiments import lab
 
-PAGES = ["/", "/queue", "/compare", "/data-sets", "/workers", "/pulse"]
+PAGES = ["/", "/studies", "/leaderboard", "/queue", "/compare", "/data-sets", "/workers", "/pulse"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -35,7 +35,7 @@ def test_it_shows_a_study_and_its_runs_to_everyone(browsers: dict[str, Client], 
 
 
 def test_it_lists_a_study_with_axes_state_progress_and_best_value(as_owner: Client, study: Study) -> None:
-    page = as_owner.get("/").content.decode()
+    page = as_owner.get("/studies").content.decode()
     assert "2 strategies · 3 seeds" in page
     assert "3 / 6 runs" in page
     assert "90.0 ± 10.0" in page
@@ -44,14 +44,14 @@ def test_it_lists_a_study_with_axes_state_progress_and_best_value(as_owner: Clie
 
 def test_it_searches_in_names_and_blocks(as_owner: Client, study: Study) -> None:
     lab.launched(study.owner, "Something else", strategy={"name": "fedavg"})
-    html = as_owner.get("/", {"q": "fedprox"}, headers={"HX-Request": "true"}).content.decode()
+    html = as_owner.get("/studies", {"q": "fedprox"}, headers={"HX-Request": "true"}).content.decode()
     assert "Two strategies" in html
     assert "Something else" not in html
     assert "<html" not in html
 
 
 def test_it_says_what_to_do_when_nothing_matches(as_owner: Client, study: Study) -> None:
-    assert "No study matches “xyzzy”" in as_owner.get("/", {"q": "xyzzy"}).content.decode()
+    assert "No study matches “xyzzy”" in as_owner.get("/studies", {"q": "xyzzy"}).content.decode()
 
 
 def test_it_invites_to_a_first_study(as_owner: Client) -> None:
@@ -71,7 +71,7 @@ def test_it_offers_a_viewer_nothing_to_launch(browsers: dict[str, Client], study
 def test_it_shows_the_finals_of_a_study_by_cell(as_owner: Client, study: Study) -> None:
     page = as_owner.get(f"/studies/{study.pk}").content.decode()
     assert "90.00 ± 10.00" in page
-    assert "fedprox · mu 0.1" in page
+    assert "FedProx (μ = 0.1)" in page
     assert "Out of memory." in page
 
 
@@ -90,7 +90,16 @@ def test_it_answers_with_a_helpful_404(as_owner: Client, page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "most"), [("/", 14), ("/queue", 15), ("/workers", 8), ("/data-sets", 12), ("/compare", 10)]
+    ("page", "most"),
+    [
+        ("/", 22),
+        ("/studies", 17),
+        ("/leaderboard", 12),
+        ("/queue", 16),
+        ("/workers", 8),
+        ("/data-sets", 12),
+        ("/compare", 10),
+    ],
 )
 def test_it_asks_the_database_a_bounded_number_of_times(
     as_owner: Client, study: Study, django_assert_max_num_queries: object, page: str, most: int

@@ -14,13 +14,17 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from experiments.access import views as access_views
 from experiments.access.services.share_links import link_create
 from experiments.access.services.tokens import token_create
+from experiments.access.views import people as people_views
 from experiments.api.urls import urlpatterns as api_patterns
+from experiments.bookmarks import views as bookmark_views
 from experiments.datasets import views as dataset_views
+from experiments.datasets.services.jobs import home_import_folder
 from experiments.flower_apps import views as flower_apps_views
 from experiments.models import Study, User, Worker
+from experiments.notes import views as note_views
+from experiments.notes.services import note_create
 from experiments.queue.views import queue, workers
 from experiments.studies.views import actions
 from experiments.urls import urlpatterns
@@ -72,23 +76,30 @@ def member(address: str, **posted: Any) -> Row:
     return post("login login 302 302+ 302+ 302+", address, **posted)
 
 
-ASKED = "login login 200 200 200 200"
+DRAFT = "login login 403 200 200 200"
 STUDY = {"name": "Mine", "blocks": [{**lab.BLOCK, "rounds": 1}]}
 PAGES: dict[str, Row] = {
-    "studies": read("/"),
+    "home": read("/"),
+    "leaderboard": read("/leaderboard"),
+    "documentation": read("/docs?q=cells"),
+    "document": read("/docs/compare"),
+    "document-picture": read("/docs/files/pictures/compare.png"),
+    "studies": read("/studies"),
     "new-study": launch("/studies/new"),
-    "study-draft": send(ASKED, "/studies/draft", study=STUDY),
-    "study-preview": send(ASKED, "/studies/preview", study=STUDY),
+    "study-draft": send(DRAFT, "/studies/draft", study=STUDY),
+    "study-preview": send(DRAFT, "/studies/preview", study=STUDY),
     "study-launch": send("login login 403 201+ 201+ 201+", "/studies/launch", study=STUDY),
     "study-yaml": read("/studies/{study}/study.yaml"),
     "study": read("/studies/{study}"),
     "study-figure": read("/studies/{study}/figure"),
+    "study-figure-file": read("/studies/{study}/figure.csv"),
     "study-runs": read("/studies/{study}/runs"),
-    "draft-portrait": send(ASKED, "/studies/portrait", blocks=STUDY["blocks"]),
+    "draft-portrait": send(DRAFT, "/studies/portrait", blocks=STUDY["blocks"]),
     "study-portrait": read("/studies/{study}/portrait"),
     "displays": read("/studies/{study}/displays"),
     "display-chart": read("/studies/{study}/displays/charts/{display}"),
-    "display-csv": read("/studies/{study}/displays/charts/{display}.csv"),
+    "display-file": read("/studies/{study}/displays/charts/{display}.csv"),
+    "display-table": Row("login login 404 404 404 404", "/studies/{study}/displays/tables/no-such-table.md"),
     "study-edit": manage("/studies/{study}/edit", name="Renamed", description="", tags=""),
     "study-deletion": Row("login login 403 403 200 200", "/studies/{study}/deletion"),
     "study-action cancel": manage("/studies/{study}/cancel"),
@@ -98,8 +109,20 @@ PAGES: dict[str, Row] = {
     "study-action restore": manage("/studies/{study}/restore"),
     "study-action retry": manage("/studies/{study}/retry"),
     "study-action delete": manage("/studies/{study}/delete"),
+    "study-notes": member("/studies/{study}/notes", text="It *works*."),
+    "study-pin pin": post("login login 302+ 302+ 302+ 302+", "/studies/{study}/pins/pin"),
+    "study-pin unpin": post("login login 302+ 302+ 302+ 302+", "/studies/{study}/pins/unpin"),
+    "study-pin pin-for-all": admin("/studies/{study}/pins/pin-for-all"),
+    "study-pin unpin-for-all": admin("/studies/{study}/pins/unpin-for-all"),
+    "study-baseline star": manage("/studies/{study}/baselines/star", cell="{cell}"),
+    "study-baseline unstar": post("login login 302 302 302 302", "/studies/{study}/baselines/unstar", cell="{cell}"),
+    "run-notes": member("/runs/{done}/notes", text="It *works*."),
+    "note-action edit": manage("/notes/{note}/edit", text="Changed", version="1"),
+    "note-action delete": manage("/notes/{note}/delete", version="1"),
     "run": read("/runs/{done}"),
     "run-figure": read("/runs/{done}/figure"),
+    "run-figure-file": read("/runs/{done}/figure.csv"),
+    "run-chart-file": read("/runs/{done}/costs/figure.csv"),
     "run-clients": read("/runs/{done}/clients"),
     "run-clients-figure": read("/runs/{done}/clients/figure"),
     "run-costs-figure": read("/runs/{done}/costs/figure"),
@@ -119,12 +142,12 @@ PAGES: dict[str, Row] = {
     "queue-studies priority": manage("/queue/studies/priority", id="{study}", priority="3"),
     "compare": read("/compare?study={study}"),
     "compare-chart": read("/compare/charts/curves?study={study}"),
-    "compare-csv": read("/compare/charts/curves.csv?study={study}"),
-    "compare-table": read("/compare/table.md?study={study}"),
+    "compare-file": read("/compare/charts/curves.csv?study={study}"),
+    "compare-table": read("/compare/tables/values.md?study={study}"),
     "shared": Row("200 200 200 200 200 200", "/shared/{secret}"),
     "shared-chart": Row("200 200 200 200 200 200", "/shared/{secret}/charts/curves"),
-    "shared-csv": Row("200 200 200 200 200 200", "/shared/{secret}/charts/curves.csv"),
-    "shared-table": Row("200 200 200 200 200 200", "/shared/{secret}/table.md"),
+    "shared-file": Row("200 200 200 200 200 200", "/shared/{secret}/charts/curves.csv"),
+    "shared-table": Row("200 200 200 200 200 200", "/shared/{secret}/tables/values.md"),
     "presets": read("/presets"),
     "preset": read("/presets/niid-bench"),
     "preset-launch": post("login login 302 302 302 302", "/presets/niid-bench/launch", scale="quick"),
@@ -150,33 +173,50 @@ PAGES: dict[str, Row] = {
     "token-new": post("login login 200+ 200+ 200+ 200+", "/me/tokens", name="Mine", scope="read", days="7"),
     "token-revoke": post("login login 404 404 302+ 404", "/me/tokens/{token}/revoke"),
     "people": Row("login login 403 403 403 200", "/people"),
+    "change-password": read("/me/password"),
+    "choose-password": Row("200 200 200 200 200 200", "/choose-password/MQ/nothing"),
+    "person-new": post("login login 403 403 403 200+", "/people/new", name="nora", role="member", how="link"),
+    "password-link": post("login login 403 403 403 200", "/people/{person}/password-link"),
     "person-action role": post("login login 403 403 403 302+", "/people/{person}/role", role="viewer"),
-    "person-action shut-out": post("login login 403 403 403 302+", "/people/{person}/shut-out"),
-    "person-action let-in": post("login login 403 403 403 302", "/people/{person}/let-in"),
+    "person-action disable": post("login login 403 403 403 302+", "/people/{person}/disable"),
+    "person-action enable": post("login login 403 403 403 302", "/people/{person}/enable"),
     "audit": Row("login login 403 403 403 200", "/audit"),
     "login": Row("200 200 302 302 302 302", "/log-in"),
     "logout": post("login login 302 302 302 302", "/log-out"),
 }
 ACTIONS = {
+    "study-pin": bookmark_views.PIN_ACTIONS,
+    "study-baseline": bookmark_views.STAR_ACTIONS,
+    "note-action": note_views.NOTE_ACTIONS,
     "study-action": actions.STUDY_ACTIONS,
     "run-action": actions.RUN_ACTIONS,
     "queue-runs": queue.RUN_ACTIONS,
     "queue-studies": queue.STUDY_WORDS,
     "worker-action": workers.WORKER_ACTIONS,
-    "dataset-action": dataset_views.JobKind.values,
+    "dataset-action": dataset_views.DATASET_KINDS,
     "app-action": flower_apps_views.APP_ACTIONS,
-    "person-action": access_views.ACCOUNT_ACTIONS,
+    "person-action": people_views.ACCOUNT_ACTIONS,
 }
 
 
 @pytest.fixture
-def names(study: Study, worker: Worker, tmp_path: Path, apps: Path) -> dict[str, Any]:
+def names(study: Study, worker: Worker, apps: Path) -> dict[str, Any]:
     runs = lab.runs_in_order(study)
     _, secret = link_create(owner=study.owner, query=f"study={study.pk}", title="For reviewers")
     token, _ = token_create(owner=study.owner, name="Script")
     numbers = {"done": runs[0].pk, "failed": runs[4].pk, "queued": runs[5].pk, "worker": worker.pk, "token": token.pk}
     numbers["person"] = study.owner.pk
-    return {"study": study.pk, "secret": secret, "display": "final-bars", "folder": tmp_path, **numbers}
+    imports = home_import_folder()
+    imports.mkdir(parents=True, exist_ok=True)
+    numbers["note"] = note_create(author=study.owner, text="Look", study=study).pk
+    return {
+        "study": study.pk,
+        "secret": secret,
+        "display": "final-bars",
+        "cell": runs[0].cell,
+        "folder": imports,
+        **numbers,
+    }
 
 
 @pytest.fixture
@@ -199,7 +239,8 @@ def got(client: Client, row: Row, names: dict[str, Any]) -> str:
         transaction.set_rollback(True)
     wrote = any(WRITE.match(each["sql"]) for each in queries.captured_queries)
     to_log_in = answer.status_code == 302 and answer.headers["Location"].startswith("/log-in?next=/")
-    return f"{'login' if to_log_in else answer.status_code}{'+' if wrote else ''}"
+    keeps_form = answer.status_code == 401 and b"You are logged out: log in." in answer.content
+    return f"{'login' if to_log_in or keeps_form else answer.status_code}{'+' if wrote else ''}"
 
 
 def test_every_address_has_a_row() -> None:
@@ -253,5 +294,5 @@ def test_what_is_beside_pages_and_routes_has_a_row_too(
 def test_a_password_is_never_in_a_page(everyone: dict[str, Client], names: dict[str, Any], owner: User) -> None:
     owner.set_password("correct horse")
     owner.save()
-    for name in ("me", "studies", "workers"):
+    for name in ("me", "home", "studies", "workers"):
         assert owner.password not in everyone["admin"].get(PAGES[name].path.format(**names)).content.decode()

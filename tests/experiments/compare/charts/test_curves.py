@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import plotly.graph_objects as go
 import pytest
@@ -15,6 +16,8 @@ from experiments.compare.charts.curves import (
     compare_curves_info,
     compare_curves_legend,
     compare_curves_notes,
+    page_note,
+    panel_page,
 )
 from experiments.labels.metrics import metric_label
 from tests.experiments.charts.test_curves import point
@@ -40,8 +43,8 @@ def test_bands_in_the_shown_unit_by_hand() -> None:
     assert spread("std") == (25.0, 75.0)
     assert spread("range") == (25.0, 75.0)
     assert spread("se") == pytest.approx((50 - 25 / math.sqrt(3), 50 + 25 / math.sqrt(3)))
-    # t for two degrees of freedom is 4.302653.
-    assert spread("ci") == pytest.approx((50 - 4.302653 * 25 / math.sqrt(3), 50 + 4.302653 * 25 / math.sqrt(3)))
+    # t for two degrees of freedom is 4.302653: 50 ± 62.1, of which an accuracy can only have so much.
+    assert spread("ci") == (0.0, 100.0)
     assert spread("boot") == (25.0, 75.0)
 
 
@@ -71,8 +74,46 @@ def test_panels_hold_their_own_curves_and_one_legend_entry_serves_all() -> None:
         {"label": "fedavg", "hue": 0, "dash": "solid", "n": "2–3", "text": "fedavg · n=2–3 · target after 7"}
     ]
     figure = compare_curves_figure(info, LineOptions())
-    assert [trace.get("xaxis", "x") for trace in figure["data"]] == ["x", "x2"]
-    assert len(go.Figure(figure).data) == 2
+    grey, lines = figure["data"][:2], figure["data"][2:]
+    assert [trace.get("xaxis", "x") for trace in lines] == ["x", "x2"]
+    assert [(trace["meta"], trace["y"]) for trace in grey] == [
+        ({"muted": True}, [25.0, None]),
+        ({"muted": True}, [50.0, None]),
+    ]
+    go.Figure(figure)
+
+
+def test_panels_without_a_curve_are_not_drawn_and_a_grid_with_gaps_is_a_list() -> None:
+    styles = {
+        name: CellStyle(LineStyle("x", 0, "solid"), name[0], name[1], place=("ab".index(name[0]), "pq".index(name[1])))
+        for name in ("bq", "aq", "ap")
+    }
+    info = compare_curves_info([point(name, 0, 0.5) for name in styles], styles, ACCURACY)
+    assert [panel.column for panel in info.panels] == ["a · p", "a · q", "b · q"]
+    assert (info.grid.panels, info.grid.down) == (3, 1)
+
+
+def test_panels_beyond_a_page_are_on_the_next_one_which_is_said() -> None:
+    styles = {
+        f"cell {number}": CellStyle(LineStyle("x", 0, "solid"), "", str(number), place=(0, number))
+        for number in range(14)
+    }
+    first, second = panel_page(styles, 1), panel_page(styles, 9)
+    assert (len(first.cells), second.cells) == (12, ("cell 12", "cell 13"))
+    assert page_note(first, "strategies") == "2 of 14 strategies are on the next page"
+    assert page_note(second, "strategies") == "12 of 14 strategies are on the page before"
+    assert page_note(panel_page({}, 1), "panels") == ""
+
+
+def test_of_many_bands_only_the_one_that_is_pointed_at_is_drawn() -> None:
+    def bands(count: int) -> list[dict[str, Any]]:
+        styles = {str(cell): CellStyle(LineStyle(str(cell), cell, "solid"), "", "") for cell in range(count)}
+        points = [point(cell, 0, 0.5, 0.1, 0.4, 0.6, 3) for cell in styles]
+        traces = compare_curves_figure(compare_curves_info(points, styles, ACCURACY), LineOptions())["data"]
+        return [trace["meta"] for trace in traces if trace["meta"].get("band")]
+
+    assert [meta.get("pointed", False) for meta in bands(3)] == [False] * 3
+    assert [meta.get("pointed", False) for meta in bands(4)] == [True] * 4
 
 
 def test_on_a_narrow_screen_panels_stand_below_each_other() -> None:
@@ -89,7 +130,7 @@ def test_what_is_not_finite_is_counted_and_a_cell_without_values_has_no_curve() 
     info = compare_curves_info(points, TWO_PANELS, ACCURACY)
     assert [curve.label for curve in info.curves] == ["fedavg"]
     assert info.lost == 2
-    assert compare_curves_notes(info, drawn_cells=2, cells=2) == "2 values are not finite (diverged), left out"
+    assert compare_curves_notes(info) == "2 values are not finite (diverged), left out"
 
 
 def test_the_target_is_a_line_and_axes_can_be_logarithmic() -> None:
@@ -115,9 +156,7 @@ def test_it_says_in_words_what_it_shows_and_what_it_leaves_out() -> None:
         "Test accuracy, %, against rounds, mean over seeds. "
         "Last values: fedavg · iid: 50.00 (n=3); fedavg · shards: 25.00 (n=1)."
     )
-    assert compare_curves_notes(info, drawn_cells=40, cells=400) == (
-        "40 of 400 cells drawn: choose fewer above to see the others"
-    )
+    assert compare_curves_notes(info) == ""
     assert (
         compare_curves_description(compare_curves_info([], {}, ACCURACY)) == "No test accuracy has been measured yet."
     )

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 
 from experiments.charts.chart import csv_text
-from experiments.compare.charts.pivot_table import PivotTable, pivot_caption, pivot_data, pivot_markdown, pivot_table
+from experiments.compare.charts.pivot_table import PivotTable, pivot_caption, pivot_data, pivot_paper_table, pivot_table
 from experiments.compare.charts.values import ValueChoice, value_label
 from experiments.labels.metrics import metric_label
+from experiments.papers.tables import table_markdown
 from experiments.statistics.over_seeds import Sample
 
 CELLS = ["avg-5", "avg-9", "prox-5", "prox-9"]
@@ -17,9 +17,9 @@ AXES = {
     "clients": {"avg-5": "clients 5", "avg-9": "clients 9", "prox-5": "clients 5", "prox-9": "clients 9"},
 }
 VALUES = {
-    ("avg-5", 0): Sample({0: 0.9, 1: 0.92}),
+    ("avg-5", 0): Sample({0: 0.9, 1: 0.92, 2: 0.91}),
     ("avg-9", 0): Sample({0: 0.5, 1: 0.5}),
-    ("prox-5", 0): Sample({0: 0.91, 1: 0.9}),
+    ("prox-5", 0): Sample({0: 0.91, 1: 0.9, 2: 0.905}),
     ("prox-9", 0): Sample({0: 0.75}, frozenset({1})),
 }
 
@@ -75,18 +75,24 @@ def test_rounds_asked_for_are_columns() -> None:
 
 def test_its_caption_says_what_the_marks_mean_and_what_is_missing() -> None:
     assert pivot_caption(table()) == (
-        "mean ± std over seeds (n=1–2); bold: best mean among cells that differ only in strategy; "
-        "†: no different from the best (95 % interval of the paired difference includes 0); "
+        "mean ± std over seeds (n=1–3); bold: best mean among cells that differ only in strategy; "
+        "†: not shown to differ from the best (the 95 % interval of the paired difference includes 0, n=1–3); "
         "1 seed diverged (not finite): not in the means, and a cell that lost seeds is never called the best"
     )
 
 
+def test_two_seeds_are_too_few_to_say_that_no_difference_was_found() -> None:
+    two = {key: Sample({seed: value for seed, value in each.seeds.items() if seed < 2}) for key, each in VALUES.items()}
+    assert texts(table(two))[1][0] == (pytest.approx(0.905), "")
+    assert "with fewer than 3 seeds nothing is said of the difference to it" in pivot_caption(table(two))
+
+
 def test_as_markdown() -> None:
-    assert pivot_markdown(table()).splitlines()[:4] == [
-        "| strategy | clients 5 | clients 9 |",
+    assert table_markdown(pivot_paper_table(table()), "").splitlines()[:4] == [
+        "| Strategy | clients 5 | clients 9 |",
         "| --- | ---: | ---: |",
-        "| fedavg | **91.00 ± 1.41** | **50.00 ± 0.00** |",
-        "| fedprox | 90.50 ± 0.71 † | 75.00 (n=1, 1 diverged) |",
+        "| fedavg | **91.00 ± 1.00** | **50.00 ± 0.00** |",
+        "| fedprox | 90.50 ± 0.50 † | 75.00 (n=1, 1 diverged) |",
     ]
 
 
@@ -95,7 +101,7 @@ def test_as_tidy_rows_in_stored_units() -> None:
     assert pivot.columns == ("cell", "strategy", "clients", "column", "mean", "std", "n", "lost", "missed", "standing")
     assert pivot.rows[0] == (
         *("avg-5", "fedavg", "clients 5", ""),
-        *(pytest.approx(0.91), pytest.approx(0.02 / math.sqrt(2)), 2, 0, 0, "best"),
+        *(pytest.approx(0.91), pytest.approx(0.01), 3, 0, 0, "best"),
     )
     assert csv_text(pivot).splitlines()[4] == "prox-9,fedprox,clients 9,,0.75,,1,1,0,"
 
@@ -104,4 +110,4 @@ def test_one_cell_is_a_table_of_one() -> None:
     label = metric_label("loss")
     pivot = pivot_table(["a"], {}, {("a", 0): Sample({0: 1.5})}, label, ValueChoice(), compared="")
     assert (pivot.down, pivot.head, pivot.head_levels) == ((), ((),), [])
-    assert pivot_markdown(pivot).splitlines()[2] == "|  | 1.5000 |"
+    assert table_markdown(pivot_paper_table(pivot), "").splitlines()[2] == "|  | 1.5000 |"

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from experiments.compare.charts.bars import model_sizes_info
-from experiments.compare.displays.reading_table import TableField
 from experiments.compare.displays.tables import (
     Grouping,
     convergence_table,
@@ -12,6 +11,7 @@ from experiments.compare.displays.tables import (
     members_table,
     number_spans,
 )
+from experiments.papers.tables import PaperField
 from workers.spec import parse_run
 
 FOUND = {
@@ -27,9 +27,9 @@ def test_groups_are_told_with_their_sizes() -> None:
     assert find_groups({"confusion": [[1]], "athena": FOUND}) == FOUND
     assert find_groups({"confusion": [[1]]}) is None
     table = groups_table([Grouping("athena", 3, FOUND)])
-    assert table.rows == ((("athena", "3"), tuple(map(TableField, ("2", "2, 1", "1", "2", "1", "0.25")))),)
+    assert table.rows == ((("athena", "3"), tuple(map(PaperField, ("2", "2, 1", "1", "2", "1", "0.25")))),)
     members = members_table([Grouping("athena", 3, FOUND)])
-    assert members.rows[1] == (("athena", "3", "2"), (TableField("1"), TableField("2")))
+    assert members.rows[1] == (("athena", "3", "2"), (PaperField("1"), PaperField("2")))
     assert number_spans([3, 0, 1, 2, 7, 9, 10]) == "0–3, 7, 9–10"
 
 
@@ -53,5 +53,5 @@ def test_bytes_until_convergence_are_told_on_average_and_at_worst() -> None:
     never = {"accuracy": {1: 0.1, 2: 0.2}, "bytes_up": {1: 1.0}}
     table = convergence_table({"a": {0: [early], 1: [late]}, "b": {0: [never]}}, axes, compared="strategy")
 
-    assert table.rows[0] == (("fedavg",), tuple(map(TableField, ("3.0 ± 1.4", "2.00", "6.00", "8.83"))))
-    assert table.rows[1][1][0] == TableField("not yet")
+    assert table.rows[0] == (("fedavg",), tuple(map(PaperField, ("3.0 ± 1.4", "2.00", "6.00", "8.83"))))
+    assert table.rows[1][1][0] == PaperField("not yet")

@@ -81,7 +81,7 @@ def test_what_a_component_decides_is_not_told_again(owner: User) -> None:
 
     assert list(subject.selection.axes) == ["strategy", "rounds", "clients"]
     assert list(subject.label_axes) == ["strategy"]
-    assert [place.line.label for place in subject.cell_styles.values()] == ["fedavg", "centralised"]
+    assert [place.line.label for place in subject.cell_styles.values()] == ["FedAvg", "Centralised"]
 
 
 def test_swaps_are_marked(owner: User) -> None:
@@ -145,9 +145,9 @@ def test_every_line_is_drawn_where_there_are_more_than_a_chart_takes(owner: User
     views = next(each.views for each in displays_for(subject_of(study)) if each.name == "curves")
 
     assert [view.title for view in views] == [
-        f"Test accuracy, model {model}, optimizer {optimizer}"
-        for model in ("logistic", "mlp-50")
-        for optimizer in ("sgd", "adam")
+        f"Test accuracy, {model}, {optimizer}"
+        for model in ("Logistic regression", "MLP 50")
+        for optimizer in ("SGD (lr = 0.01)", "Adam (lr = 0.001)")
     ]
     cells = [selection_of(choices_of(QueryDict(view.query))).cells for view in views]
     assert [len(each) for each in cells] == [22] * 4

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from experiments.compare.displays.reading_table import (
     BEST_COLUMNS,
-    TableField,
+    DisplayTable,
     reading_table,
     stability_columns,
     target_column,
 )
+from experiments.papers.tables import PaperField
 from experiments.presets.preset import Over
 
 AXES = {"strategy": {"a": "fedavg", "b": "fedprox"}, "partition": {"a": "iid", "b": "iid"}}
@@ -14,6 +15,14 @@ AXES = {"strategy": {"a": "fedavg", "b": "fedprox"}, "partition": {"a": "iid", "
 
 def seeds(*curves: dict[int, float]) -> dict[int, list[dict[str, dict[int, float]]]]:
     return {seed: [{"accuracy": curve}] for seed, curve in enumerate(curves)}
+
+
+def shown(table: DisplayTable) -> list[tuple[str, ...]]:
+    """A row's words, then each field's text with its standing and note."""
+    return [
+        (*words, *(" ".join(filter(None, (each.text, each.standing, each.note))) for each in fields))
+        for words, fields in table.rows
+    ]
 
 
 def test_the_best_value_and_its_round_are_those_of_the_mean_curve() -> None:
@@ -28,10 +37,8 @@ def test_the_best_value_and_its_round_are_those_of_the_mean_curve() -> None:
     )
 
     assert (table.heads, table.columns) == (("strategy",), ("Best accuracy of the mean curve, %", "In round"))
-    assert table.rows == (
-        (("A",), (TableField("65.00"), TableField("1"))),
-        (("B",), (TableField("90.00", "best"), TableField("2"))),
-    )
+    assert shown(table) == [("A", "65.00", "1"), ("B", "90.00 best", "2")]
+    assert table.rows[0][1][0] == PaperField("65.00", numbers=(65.0, None, 1))
 
 
 def test_the_steadier_one_has_the_smaller_variance() -> None:
@@ -41,10 +48,10 @@ def test_the_steadier_one_has_the_smaller_variance() -> None:
     table = reading_table("Steady", cells, AXES, stability_columns(6), compared="strategy")
 
     assert table.columns == ("Max, %", "Mean, rounds 1–6, %", "Variance, rounds 1–6, %²")
-    assert table.rows == (
-        (("iid", "fedavg"), (TableField("90.00"), TableField("85.00"), TableField("30.00"))),
-        (("iid", "fedprox"), (TableField("92.00", "best"), TableField("90.67", "best"), TableField("1.07", "best"))),
-    )
+    assert shown(table) == [
+        ("iid", "fedavg", "90.00", "85.00", "30.00"),
+        ("iid", "fedprox", "92.00 best", "90.67 best", "1.07 best"),
+    ]
 
 
 def test_fields_that_need_no_words_still_part_rivals() -> None:
@@ -62,10 +69,7 @@ def test_rounds_to_a_target_count_those_that_never_reach_it() -> None:
     table = reading_table("Rounds", cells, AXES, [target_column(0.8)], compared="strategy")
 
     assert table.columns == ("Rounds to 80 %",)
-    assert [fields[0] for _, fields in table.rows] == [
-        TableField("2.0", "", "1 missing"),
-        TableField("1.5 ± 0.7", "best"),
-    ]
+    assert [row[-1] for row in shown(table)] == ["2.0 1 missing", "1.5 ± 0.7 best"]
 
 
 def test_a_hundred_rounds_are_looked_at_as_the_study_did() -> None:

@@ -11,7 +11,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from experiments.access.services.tokens import token_create
+from experiments.access.services.passwords import record_new_password
+from experiments.access.services.people import user_set_active, user_set_role
+from experiments.access.services.tokens import token_create, token_revoke
 from experiments.models import User
 from experiments.queue.services.claim import run_claim
 from experiments.queue.services.leases import Claim, rounds_record, run_finish
@@ -138,3 +140,50 @@ def test_two_hundred_streams_cost_no_database_connection_each(web: LivePlatform,
         assert abs(connections() - alone) <= 2
         record(claim, 0)
         assert {next_event(reader)["round"] for reader in readers} == {0}
+
+
+@pytest.mark.parametrize("change", ["revoke", "shut out", "another role"])
+def test_a_stream_ends_with_the_right_to_read_it(
+    web: LivePlatform, claim: Claim, owner: User, admin: User, change: str
+) -> None:
+    (token, secret), (_, other) = (token_create(owner=who, name="a script") for who in (owner, admin))
+    with (
+        opened(web, "/api/v1/events", "", Authorization=f"Bearer {secret}") as stream,
+        opened(web, "/api/v1/events", "", Authorization=f"Bearer {other}") as untouched,
+    ):
+        for each in (stream, untouched):
+            next_event(each)
+        if change == "revoke":
+            token_revoke(token=token, actor=owner)
+        elif change == "shut out":
+            user_set_active(user=owner, active=False, actor=admin)
+        else:
+            user_set_role(user=owner, role="viewer", actor=admin)
+        assert stream.read().strip() == b""
+        record(claim, 0)
+        assert next_event(untouched)["round"] == 0
+
+
+def test_a_stream_ends_with_the_password_of_its_session(web: LivePlatform, owner: User) -> None:
+    owner.set_password("old password of mine")
+    owner.save()
+    client = Client()
+    client.force_login(owner)
+    with opened(web, "/api/v1/events", f"sessionid={client.cookies['sessionid'].value}") as stream:
+        next_event(stream)
+        owner.set_password("new password of mine")
+        owner.save()
+        record_new_password(user=owner)
+        assert stream.read().strip() == b""
+
+
+def test_of_rounds_that_come_together_a_page_hears_the_last(web: LivePlatform, claim: Claim, cookie: str) -> None:
+    with opened(web, "/api/v1/events?latest=1", cookie) as stream:
+        assert next_event(stream)["name"] == "hello"
+        record(claim, 0, 1, 2, 3)
+        heard = next_event(stream)
+        assert (heard["name"], heard["round"]) == ("metric", 3)
+        last = heard["id"]
+    record(claim, 4, 5)
+    with opened(web, "/api/v1/events?latest=1", cookie, last) as stream:
+        assert [next_event(stream).get("round") for _ in range(2)] == [None, 5]

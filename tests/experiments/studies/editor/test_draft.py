@@ -81,7 +81,7 @@ def test_data_that_is_not_here_is_an_error_beside_the_counts(owner: User) -> Non
         ("name: x\nblocks: [{rounds: 1}]\ncolour: red", "Unknown field"),
         ("name: x\nblocks: [{rounds: []}]", "This axis has no values"),
         ("name: x\nblocks: []", "at least one block"),
-        (f"name: {'x' * 200_001}", "More than 200,000 characters"),
+        (f"name: {'x' * 100_001}", "More than 100,000 characters"),
     ],
 )
 def test_it_says_what_is_wrong_with_a_text(owner: User, text: str, words: str) -> None:

@@ -16,7 +16,14 @@ def field(path: str) -> dict[str, Any]:
 def test_it_offers_every_component_of_the_catalog() -> None:
     for path, kind in {"dataset": "dataset", "strategy": "strategy", "local.optimizer": "optimizer"}.items():
         offered = [option["name"] for option in field(path)["options"]]
-        assert offered == list(load_catalog().components[kind])  # type: ignore[index]
+        assert sorted(offered) == sorted(load_catalog().components[kind])  # type: ignore[index]
+
+
+def test_the_usual_ones_come_first_and_of_data_sets_those_that_are_here() -> None:
+    assert [option["name"] for option in field("strategy")["options"]][:3] == ["fedavg", "fedprox", "scaffold"]
+    ready = [option["ready"] for option in field("dataset")["options"]]
+    assert ready == sorted(ready, reverse=True)
+    assert {option["name"]: option["ready"] for option in field("dataset")["options"]}["digits"] is True
 
 
 def test_a_components_parameters_have_default_range_and_words() -> None:
@@ -26,7 +33,24 @@ def test_a_components_parameters_have_default_range_and_words() -> None:
     assert mu["description"] == "Weight of the proximal term."
 
 
-def test_it_has_every_field_of_a_spec_but_reserved_ones_and_the_seed() -> None:
+def test_a_composed_strategy_is_three_parts_with_parameters_of_their_own() -> None:
+    composed = next(option for option in field("strategy")["options"] if option["name"] == "composed")
+    assert [(each["path"], each["kind"], each["default"]["name"]) for each in composed["parameters"]] == [
+        ("client", "part", "plain"),
+        ("aggregate", "part", "mean"),
+        ("server", "part", "none"),
+    ]
+    fedprox = next(option for option in composed["parameters"][0]["options"] if option["name"] == "fedprox")
+    assert (fedprox["label"], fedprox["summary"]) == (
+        "FedProx",
+        "Held near the global model: the gradient gains mu (w - w_t).",
+    )
+    assert [(each["path"], each["default"], each["range"]) for each in fedprox["parameters"]] == [
+        ("mu", 0.01, "0 or more")
+    ]
+
+
+def test_it_has_every_field_of_a_spec_but_the_seed() -> None:
     paths = [each["path"] for each in editor_fields()]
     assert paths[:10] == [
         "dataset",
@@ -40,8 +64,10 @@ def test_it_has_every_field_of_a_spec_but_reserved_ones_and_the_seed() -> None:
         "local.epochs",
         "local.batch_size",
     ]
-    assert {"hybrid.ratio", "evaluation.on", "stop.patience", "precision"} <= set(paths)
-    assert not {"seed", "attack", "privacy", "compression"} & set(paths)
+    assert {"hybrid.ratio", "evaluation.on", "stop.patience", "precision", "attack", "privacy", "compression"} <= set(
+        paths
+    )
+    assert "seed" not in paths
 
 
 def test_choices_and_bounds_come_from_the_schema() -> None:

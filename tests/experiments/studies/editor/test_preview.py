@@ -14,11 +14,11 @@ def test_each_run_is_a_row_with_what_varies(owner: User) -> None:
     preview = preview_runs(definition(clients=[3, 4], seeds=2), 1)
     assert preview.columns == ("strategy", "clients")
     assert [(row.number, row.values, row.seed, row.state) for row in preview.rows[:3]] == [
-        (1, ("fedavg", "3"), 0, "new"),
-        (2, ("fedavg", "3"), 1, "new"),
-        (3, ("fedavg", "4"), 0, "new"),
+        (1, ("FedAvg", "3"), 0, "new"),
+        (2, ("FedAvg", "3"), 1, "new"),
+        (3, ("FedAvg", "4"), 0, "new"),
     ]
-    assert preview.rows[-1].values == ("fedprox · mu 0.1", "4")
+    assert preview.rows[-1].values == ("FedProx (μ = 0.1)", "4")
     assert (preview.total, preview.pages, preview.first, preview.last) == (8, 1, 1, 8)
 
 

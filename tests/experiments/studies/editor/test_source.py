@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from experiments.studies.editor.source import (
     line_of_path,
-    path_lines,
+    read_study_text,
     rewrite_yaml,
     same_json,
     study_from_yaml,
@@ -104,9 +104,8 @@ def test_one_and_one_point_zero_and_true_are_three_things() -> None:
 
 
 def test_a_problem_finds_the_line_of_its_field_or_of_what_is_around_it() -> None:
-    lines = path_lines(TEXT)
+    lines = read_study_text(TEXT).lines
     assert line_of_path(lines, "blocks.0.rounds") == 4
     assert line_of_path(lines, "blocks.0.strategy.1.mu") == 9
     assert line_of_path(lines, "blocks.0.model") == 4
     assert line_of_path(lines, "priority") is None
-    assert path_lines("name: [") == {}

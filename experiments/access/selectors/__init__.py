@@ -1,0 +1,1 @@
+"""People, what they used, and what they did."""
