@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.labels.axes import drop_redundant_axes, flat_axis_values
+from experiments.labels.axes import drop_redundant_axes, flat_axis_values, follows_from
 from experiments.labels.names import axis_title
 from experiments.presets.comparison import MeasuredCell
 from experiments.presets.preset import Final, Preset, Reach
@@ -63,13 +63,16 @@ def ratio_chart(
 
 
 def curve_charts(cells: Sequence[MeasuredCell], words: Words) -> list[dict[str, Any]]:
-    """One for each setting, with a line for each strategy. What trained for one round has no curve."""
+    """One for each setting, with a line for each strategy. What trained for one round has no curve, and a field that
+    follows from the strategy (FedLoss alone validates) makes no setting."""
     charts: dict[str, Lines] = {}
+    strategies = words.get("strategy", {})
+    by_strategy = [axis for axis, own in words.items() if strategies and follows_from(own, strategies)]
     for place, cell in enumerate(cells):
         if cell.spec["rounds"] < 2:
             continue
-        setting = cell_label(words, place, ["strategy"])
-        label = words.get("strategy", {}).get(place, str(cell.spec["strategy"]["name"]))
+        setting = cell_label(words, place, by_strategy)
+        label = strategies.get(place, str(cell.spec["strategy"]["name"]))
         charts.setdefault(setting, {})[label] = mean_points(cell)
     return [
         {

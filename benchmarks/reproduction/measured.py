@@ -48,12 +48,21 @@ def stored_cells(runs: Sequence[StoredRun]) -> list[MeasuredCell]:
     curves: dict[str, dict[int, list[Curves]]] = {}
     specs: dict[str, Mapping[str, Any]] = {}
     for run in sorted(runs, key=lambda run: -run.engine_version):
-        spec = {name: value for name, value in run.spec.items() if name not in ("seed", "engine")}
-        key = json.dumps(spec, sort_keys=True)
-        specs.setdefault(key, run.spec)
+        spec = complete_spec(run.spec)
+        key = json.dumps({name: spec[name] for name in spec if name not in ("seed", "engine")}, sort_keys=True)
+        specs.setdefault(key, spec)
         if versions.setdefault(key, {}).setdefault(run.seed, run.engine_version) == run.engine_version:
             curves.setdefault(key, {}).setdefault(run.seed, []).append(run.curves)
     return [MeasuredCell(specs[key], dict(sorted(seeds.items()))) for key, seeds in sorted(curves.items())]
+
+
+def complete_spec(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With the defaults of fields that are younger than the run, so that seeds of one cell stay together; as it is
+    where today's schema no longer takes it."""
+    try:
+        return RunSpec.model_validate(spec).model_dump(mode="json")
+    except ValidationError:
+        return spec
 
 
 def reference_specs(preset: Preset) -> Iterator[dict[str, Any]]:

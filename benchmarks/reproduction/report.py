@@ -105,7 +105,8 @@ def comparison_blocks(reproduction: Reproduction) -> list[str]:
     columns = ["cell", "number", "verdict", "published", "measured [95 %]", "n", "difference"]
     compared = [row for row in reproduction.rows if row.mean is not None]
     rows = [comparison_cells(reproduction.preset, row) for row in compared]
-    reasons = Counter(row.reason for row in reproduction.rows if row.mean is None)
+    judged = [judge_row(reproduction.preset, row) for row in reproduction.rows]
+    reasons = Counter(each.why for each in judged if each.verdict == "not compared")
     lines = [f"- {count} not compared: {reason}" for reason, count in reasons.most_common()]
     table = titled_table("Published beside measured", markdown_table(columns, rows, words=3), len(rows)) if rows else ""
     differing = {

@@ -122,7 +122,7 @@ def value_order(value: Any, places: Mapping[str, int]) -> tuple[int, float]:
     return (0, float(value)) if isinstance(value, int | float) else (1, float(places[value_text(value)]))
 
 
-def follows_from(words: Mapping[str, str], sources: Sources) -> bool:
+def follows_from(words: Mapping[Any, str], sources: Mapping[Any, str]) -> bool:
     """Whether the source alone decides the value."""
     return len({(sources[cell], word) for cell, word in words.items()}) == len(set(sources.values()))
 

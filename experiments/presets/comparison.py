@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.presets.preset import BestReading, CurveReading, Final, Over, Preset, Published, Saved, Size
+from experiments.presets.preset import (
+    ArgMax,
+    BestReading,
+    CurveReading,
+    Final,
+    Max,
+    Over,
+    Preset,
+    Published,
+    Saved,
+    Size,
+)
 from experiments.presets.readings import CurvesBySeed, read_mean_curve, read_sample, saved_percent
 from experiments.statistics.intervals import interval_around, paired_difference, t_half_width
 from experiments.statistics.over_seeds import Sample
@@ -34,6 +45,8 @@ class MeasuredCell:
         return sum(1 for runs in self.seeds.values() if runs)
 
 
+WHOLE_CURVE = (Final, Max, ArgMax)
+"""Readings that more rounds would change."""
 WIDEST_INTERVAL = 10.0
 """In points."""
 
@@ -56,6 +69,8 @@ class ComparisonRow:
     missed: int = 0
     seedless: bool = False
     """The number is no matter of seeds."""
+    shorter: str = ""
+    """Says so where the number is one of whole curves and these have fewer rounds than the published ones."""
 
     @property
     def difference(self) -> float | None:
@@ -101,6 +116,12 @@ class CellFinder:
         reference = next((spec_leaves(spec) for spec in self.reference if spec_matches(spec, match)), {})
         return max(candidates, key=lambda cell: spec_likeness(cell.spec, reference), default=None)
 
+    def shorter_note(self, match: Mapping[str, Any], cell: MeasuredCell) -> str:
+        """Empty where the cell has as many rounds as the full scale gives it, or more."""
+        rounds = next((spec.get("rounds", 0) for spec in self.reference if spec_matches(spec, match)), 0)
+        own = cell.spec.get("rounds", rounds)
+        return f"The runs have {own} of the published {rounds} rounds." if own < rounds else ""
+
     def missing_reason(self, match: Mapping[str, Any]) -> str:
         return self.why_absent(match) or NOT_IN_GRID
 
@@ -116,17 +137,21 @@ def comparison_row(published: Published, finder: CellFinder) -> ComparisonRow:
     cell = finder.best_match(published.match)
     if cell is None:
         return ComparisonRow(published, reason=finder.missing_reason(published.match))
-    return size_row(published, cell) if isinstance(reading, Size) else cell_row(published, cell)
+    if isinstance(reading, Size):
+        return size_row(published, cell)
+    return cell_row(published, cell, finder)
 
 
-def cell_row(published: Published, cell: MeasuredCell) -> ComparisonRow:
+def cell_row(published: Published, cell: MeasuredCell, finder: CellFinder) -> ComparisonRow:
     if not cell.measured_seeds:
         return ComparisonRow(published, reason=NOT_DONE, spec=cell.spec)
     reading = published.reading
     assert isinstance(reading, CurveReading)
     if isinstance(reading, BestReading) and reading.of == "mean-curve":
-        return mean_curve_row(published, cell)
-    return sample_row(published, read_sample(reading, cell.seeds, unit_scale(published)), cell.spec)
+        row = mean_curve_row(published, cell)
+    else:
+        row = sample_row(published, read_sample(reading, cell.seeds, unit_scale(published)), cell.spec)
+    return replace(row, shorter=finder.shorter_note(published.match, cell)) if isinstance(reading, WHOLE_CURVE) else row
 
 
 def mean_curve_row(published: Published, cell: MeasuredCell) -> ComparisonRow:
@@ -171,7 +196,7 @@ def sample_row(published: Published, sample: Sample, spec: Mapping[str, Any]) ->
 
 
 def best_cell_row(published: Published, finder: CellFinder) -> ComparisonRow:
-    rows = [cell_row(published, cell) for cell in finder.matching(published.match)]
+    rows = [cell_row(published, cell, finder) for cell in finder.matching(published.match)]
     comparable = [each for each in rows if each.mean is not None]
     if not rows:
         return ComparisonRow(published, reason=finder.missing_reason(published.match))

@@ -55,6 +55,8 @@ def judge_row(preset: Preset, row: ComparisonRow) -> Judgement:
         return Judgement("not compared", row.reason)
     if row.difference is None:
         return Judgement("not compared", "Seeds of this cell diverged or have no value.")
+    if row.shorter:
+        return Judgement("not compared", row.shorter)
     if row.n < LEAST_SEEDS and not row.seedless:
         seeds = "1 seed" if row.n == 1 else f"{row.n} seeds"
         return Judgement("not compared", f"Only {seeds}: {LEAST_SEEDS} at least are needed.")

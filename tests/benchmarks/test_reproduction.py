@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.reproduction.__main__ import PAGE, RESULTS, STUDIES, VERDICTS, read_earlier, read_reproductions
+from benchmarks.reproduction.charts import cell_words, curve_charts
 from benchmarks.reproduction.earlier import earlier_chart_files, earlier_section
 from benchmarks.reproduction.measured import Reproduction, reproduce, stored_cells
 from benchmarks.reproduction.report import (
@@ -19,6 +21,7 @@ from benchmarks.reproduction.report import (
     verdict_counts,
 )
 from benchmarks.reproduction.svg import Frame, draw_chart, round_ticks
+from experiments.presets.comparison import MeasuredCell
 from experiments.presets.preset import presets
 from experiments.stored_runs.files import StoredRun
 from workers.spec import canonical_hash, expand, parse_run
@@ -110,6 +113,34 @@ def test_a_section_has_counts_verdicts_claims_and_what_is_missing() -> None:
 def test_two_seeds_give_no_verdict() -> None:
     assert har(0.91, 0.92).counts.agree == 0
     assert har(0.91, 0.915, 0.92).counts.agree == 1
+
+
+def test_seeds_stay_together_whose_specs_are_older_than_a_field() -> None:
+    """`local.steps` came later: the older run has no such field and the younger one its default."""
+    older, younger = stored(0.0, 0, 0.9), stored(0.0, 1, 0.8)
+    local = {name: value for name, value in older.spec["local"].items() if name != "steps"}
+    assert older.spec["local"]["steps"] is None
+    (cell,) = stored_cells([replace(older, spec={**older.spec, "local": local}), younger])
+    assert list(cell.seeds) == [0, 1]
+
+
+def test_a_field_that_follows_from_the_strategy_makes_no_chart_of_its_own() -> None:
+    """FedLoss alone keeps a tenth to validate, and is in one picture with FedAvg; two ratios are two pictures."""
+
+    def cell(ratio: float, strategy: str, validation: float) -> MeasuredCell:
+        spec = stored(ratio, 0, 0.9).spec
+        evaluation = {**spec["evaluation"], "on": "clients", "validation": validation}
+        spec = {**spec, "strategy": {"name": strategy}, "evaluation": evaluation}
+        return MeasuredCell(spec, {0: [{"accuracy": {0: 0.1, 1: 0.9}}]})
+
+    both = [cell(0.0, "fedavg", 0.0), cell(0.0, "fedloss", 0.1)]
+    (chart,) = curve_charts(both, cell_words(both))
+    assert (chart["title"], list(chart["lines"])) == ("Accuracy over rounds", ["FedAvg", "FedLoss"])
+    equal = [*both, cell(0.0, "fedavg", 0.1)]
+    assert [list(chart["lines"]) for chart in curve_charts(equal, cell_words(equal))] == [
+        ["FedAvg"],
+        ["FedAvg", "FedLoss"],
+    ]
 
 
 def test_of_a_seed_computed_under_two_engines_the_newer_counts() -> None:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from experiments.presets.comparison import CellFinder, compare_with_published
 from experiments.presets.preset import Preset, Reason
 from experiments.presets.verdicts import VerdictCounts, count_verdicts, judge_row
-from tests.experiments.presets.test_comparison import cell, number, preset, rows
+from tests.experiments.presets.test_comparison import SPEC, cell, number, preset, rows
 
 
 def with_reasons(one_preset: Preset, *reasons: dict[str, Any]) -> Preset:
@@ -68,3 +69,19 @@ def test_fitted_numbers_are_counted_apart_and_repeated_ones_not_at_all() -> None
     counts = count_verdicts(one, rows(one, cell(0.9, 0.9, 0.9)))
     assert counts == VerdictCounts(agree=1, differ=1, not_compared=1, fitted_agree=1, fitted=2)
     assert counts.text == ("1 of 3 agree, 1 differ, 1 not compared, and 1 of 2 that settings were fitted to")
+
+
+def test_a_number_of_whole_curves_is_not_judged_by_shorter_runs() -> None:
+    """The full scale has 50 rounds. What a round is, more of them do not change."""
+    readings = [{"take": "final"}, {"take": "max"}, {"take": "argmax"}, {"take": "at", "round": 1}]
+    one = preset(*(number(90.0, reading=reading, unit="percent") for reading in readings))
+    reference = {**SPEC, "rounds": 50}
+
+    def judged(rounds: int) -> list[str]:
+        finder = CellFinder([cell(0.9, 0.9, 0.9, rounds=rounds)], [reference], lambda match: None)
+        judgements = [judge_row(one, row) for row in compare_with_published(one, finder)]
+        return [each.why or each.verdict for each in judgements]
+
+    assert judged(20) == ["The runs have 20 of the published 50 rounds."] * 3 + ["agrees"]
+    assert judged(50)[:2] == ["agrees", "agrees"]
+    assert judged(60)[3] == "agrees"
