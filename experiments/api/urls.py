@@ -1,4 +1,4 @@
-"""Every REST address: the routers of all features under /api/v1, and the health check."""
+"""Every REST address: the routers of all features under /api/v1, the health check and Prometheus' metrics."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from experiments.leaderboard import api as leaderboard
 from experiments.logged_runs import api as logged_runs
 from experiments.notes import api as notes
 from experiments.operations.health import health
+from experiments.operations.metrics import metrics
 from experiments.presets import api as presets
 from experiments.queue import api as queue
 from experiments.results import api as results
@@ -63,6 +64,7 @@ for pattern in api_urls[0]:
 
 urlpatterns = [
     path("healthz", health, name="healthz"),
+    path("metrics", metrics, name="metrics"),
     path("api/v1/", api_urls),
     path("api/<path:rest>", unknown_address),
 ]

@@ -60,6 +60,12 @@ def parse_flag(value: str) -> bool:
     return words[value.lower()]
 
 
+def parse_log_style(value: str) -> str:
+    if value not in ("text", "json"):
+        raise MalformedError("text or json")
+    return value
+
+
 def integer_parser(low: int, high: int) -> Callable[[str], int]:
     def parse(value: str) -> int:
         if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
@@ -352,6 +358,7 @@ KEEP_CHECKPOINTS = Variable(
 KEEP_LOGS = Variable(
     "TRIBUTARY_KEEP_LOGS", integer_parser(0, 36_500), "365", "Days after which a run's log goes; 0 keeps it"
 )
+LOG_STYLE = Variable("TRIBUTARY_LOGS", parse_log_style, "text", "How the platform's processes log: text, or json")
 DEVICE = Variable(
     "TRIBUTARY_DEVICE", parse_text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ..."
 )
@@ -398,6 +405,7 @@ VARIABLES: tuple[Variable[Any], ...] = (
     CHECKPOINT_SECONDS,
     KEEP_CHECKPOINTS,
     KEEP_LOGS,
+    LOG_STYLE,
     DEVICE,
     THREADS,
 )

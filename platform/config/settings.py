@@ -6,6 +6,7 @@ from config import env
 from config.database.address import databases_setting
 from config.env import default_allowed_hosts
 from config.home import Home
+from config.logs import logging_settings
 from config.services.state import running_url
 from config.static import static_version
 
@@ -35,6 +36,7 @@ INSTALLED_APPS = [
     "experiments",
 ]
 MIDDLEWARE = [
+    "experiments.operations.metrics.RequestTimesMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.http_limits.SecurityHeadersMiddleware",
     "config.static.StaticMiddleware",
@@ -125,10 +127,4 @@ env.MIRROR.read()  # refused here where malformed; compute reads it itself
 WORKER_DEVICE = env.DEVICE.read()
 WORKER_THREADS = env.THREADS.read()
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": "INFO"},
-}
+LOGGING = logging_settings(env.LOG_STYLE.read())

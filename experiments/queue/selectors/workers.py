@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -28,6 +28,7 @@ WHERE sample.worker_id = ANY(%s) AND sample.at > now() - interval '1 hour'
 GROUP BY sample.worker_id, minute
 """
 
+STATES = ("running", "idle", "leaving", "drained", "silent")
 Line = list[float | None]
 
 
@@ -63,7 +64,7 @@ class WorkerRow:
 
     @property
     def state(self) -> str:
-        """One word: what a person asks first."""
+        """One word of STATES: what a person asks first."""
         if not self.alive:
             return "silent"
         if self.worker.draining:
@@ -92,6 +93,15 @@ def worker_rows() -> list[WorkerRow]:
     hours = last_hour_by_worker([each.pk for each in workers])
     rows = [WorkerRow(each, each.pk in alive, next(iter(each.running), None), hours[each.pk]) for each in workers]
     return sorted(rows, key=lambda row: not row.alive)
+
+
+def worker_states() -> dict[str, int]:
+    """How many workers are in each of STATES that has any."""
+    alive = set(living_workers().values_list("pk", flat=True))
+    running = Run.objects.filter(state=RunState.RUNNING)
+    workers = Worker.objects.prefetch_related(Prefetch("runs", running, to_attr="running"))
+    rows = [WorkerRow(each, each.pk in alive, next(iter(each.running), None)) for each in workers]
+    return dict(Counter(row.state for row in rows))
 
 
 def last_hour_by_worker(workers: Sequence[int]) -> dict[int, LastHour]:

@@ -260,7 +260,7 @@ def test_more_parameters_than_anyone_needs_break_no_route(everyone: dict[str, Cl
 
 
 @pytest.mark.parametrize(
-    "path", ["/healthz", "/api/v1/openapi.json", "/api/v1/docs", "/api/v1/nothing", "/static/x.js"]
+    "path", ["/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/docs", "/api/v1/nothing", "/static/x.js"]
 )
 def test_beside_the_routes_too_many_parameters_break_nothing(
     everyone: dict[str, Client], path: str, redis_url: str

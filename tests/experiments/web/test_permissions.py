@@ -245,7 +245,7 @@ def got(client: Client, row: Row, names: dict[str, Any]) -> str:
 
 def test_every_address_has_a_row() -> None:
     """Here, or in `api/test_contract.py` where it is a route."""
-    assert {str(pattern.pattern) for pattern in api_patterns} == {"healthz", "api/v1/", "api/<path:rest>"}
+    assert {str(pattern.pattern) for pattern in api_patterns} == {"healthz", "metrics", "api/v1/", "api/<path:rest>"}
     known = [pattern.name for pattern in urlpatterns]
     expected = {f"{name} {each}" for name in known for each in ACTIONS.get(name, ())}
     assert set(PAGES) == expected | {name for name in known if name not in ACTIONS}
@@ -280,6 +280,7 @@ def test_no_button_is_pressed_by_following_a_link(everyone: dict[str, Client], n
     ("path", "answers"),
     [
         ("/healthz", "200 200 200 200 200 200"),
+        ("/metrics", "401 401 200 200 200 200"),
         ("/api/v1/openapi.json", "401 401 200 200 200 200"),
         ("/api/v1/docs", "login login 200 200 200 200"),
         ("/api/v1/", "404 404 404 404 404 404"),
