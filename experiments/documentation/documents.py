@@ -20,7 +20,7 @@ GROUPS = {
     "Run it for a lab": ("operations", "security", "reliability", "trust"),
     "How it is made": ("architecture", "benchmarks"),
 }
-PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
+FILE_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".json": "application/json"}
 TERM = re.compile(r"^- \*\*([a-z]+)\*\*: (.+)$", re.MULTILINE)
 HEADING = re.compile(r"^(#{1,6}) (.+)$")
 FENCE = "```"
@@ -94,7 +94,7 @@ def rendered(name: str, text: str) -> Document:
 
 
 def document_address(link: str) -> str:
-    """Documents link to each other and to pictures as files do; other files are not served."""
+    """Documents link to each other and to the files beside them; files of other types are not served."""
     if re.match(r"[a-z]+:|/|#", link):
         return link
     path, _, anchor = link.partition("#")
@@ -106,7 +106,7 @@ def document_address(link: str) -> str:
 def picture_path(name: str) -> Path | None:
     """Inside the folder, whatever the address says."""
     path = (FOLDER / name).resolve()
-    known = path.suffix in PICTURES and path.is_relative_to(FOLDER.resolve()) and path.is_file()
+    known = path.suffix in FILE_TYPES and path.is_relative_to(FOLDER.resolve()) and path.is_file()
     return path if known else None
 
 

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from experiments.documentation.documents import (
-    PICTURES,
+    FILE_TYPES,
     document_of,
     documents_by_group,
     picture_path,
@@ -33,4 +33,4 @@ def document_picture(request: HttpRequest, name: str) -> HttpResponse:
     path = picture_path(name)
     if path is None:
         raise Http404
-    return HttpResponse(path.read_bytes(), content_type=PICTURES[path.suffix])
+    return HttpResponse(path.read_bytes(), content_type=FILE_TYPES[path.suffix])
