@@ -27,6 +27,7 @@ from workers.catalog.component import (
     summed_gradient_problems,
 )
 from workers.errors import DatasetError, FederationError, Problem, TributaryError
+from workers.strategies.simple.declaration import API_VERSION, SimpleStrategy, last_layers, norm_layers, param
 from workers.streams import stream
 
 if TYPE_CHECKING:
@@ -50,10 +51,22 @@ if TYPE_CHECKING:
     from workers.engine.server.method import Forward, Method, MethodContext, Outputs, Survey
     from workers.engine.server.server_side import ServerSide
     from workers.engine.training.optimizer import StackedAdam, StackedOptimizer, StackedSgd
-    from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Terms
+    from workers.engine.training.rule import (
+        ClientStore,
+        Contribution,
+        LocalRule,
+        LocalStep,
+        LocalWork,
+        Predictions,
+        Terms,
+    )
     from workers.spec import RunSpec
+    from workers.strategies.simple._clients import ClientView
+    from workers.strategies.simple._server import Replies, ServerView
+    from workers.strategies.simple._weights import Weights
 
 __all__ = [
+    "API_VERSION",
     "ARRAYS",
     "CONFIG",
     "METRICS",
@@ -65,6 +78,7 @@ __all__ = [
     "Averaging",
     "ClientSource",
     "ClientStore",
+    "ClientView",
     "Contribution",
     "Dataset",
     "DatasetError",
@@ -84,10 +98,14 @@ __all__ = [
     "Parameters",
     "Partition",
     "PartitionInput",
+    "Predictions",
     "Problem",
+    "Replies",
     "RunSpec",
     "ServerSide",
+    "ServerView",
     "Shape",
+    "SimpleStrategy",
     "StackedAdam",
     "StackedOptimizer",
     "StackedSgd",
@@ -96,11 +114,15 @@ __all__ = [
     "Tensors",
     "Terms",
     "TributaryError",
+    "Weights",
     "array_record",
     "elements",
+    "last_layers",
     "mean_metrics",
     "mean_of",
     "metric",
+    "norm_layers",
+    "param",
     "record_of",
     "stream",
     "summed_gradient_problems",
@@ -119,6 +141,9 @@ LAZY_MODULES = (
     "workers.engine.training.optimizer",
     "workers.engine.training.rule",
     "workers.spec",
+    "workers.strategies.simple._clients",
+    "workers.strategies.simple._server",
+    "workers.strategies.simple._weights",
 )
 
 

@@ -11,6 +11,7 @@ import importlib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
 
 SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
+import_lock = Lock()
+
+
+def import_torchvision() -> ModuleType:
+    """By one thread at a time: clients are trained on several, and operators can be declared once."""
+    with import_lock:
+        return import_with_operators()
+
 
 @cache
-def import_torchvision() -> ModuleType:
+def import_with_operators() -> ModuleType:
     if not operators_load():
         declare_operators()
     return importlib.import_module("torchvision")

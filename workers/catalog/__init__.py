@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from workers.catalog.component import Component, Dataset, Kind, Model, Optimizer, Partition, Strategy
 from workers.catalog.discovery import PACKAGES, built_in_components
-from workers.catalog.plugins import PluginProblem, dataset_failures, has_changed, plugin_components
+from workers.catalog.plugins import PluginProblem, dataset_failures, has_changed, plugin_components, read_anew
 
 CHANGED = "It, or a file that it needs, changed after it was read: restart Tributary."
 
@@ -20,14 +20,13 @@ class Catalog:
     that were sound when they were read and fail now, and files that have another content by now.
     """
 
-    def __init__(
-        self, components: Mapping[Kind, Mapping[str, Component]], problems: Sequence[PluginProblem] = ()
-    ) -> None:
+    def __init__(self, components: Mapping[Kind, dict[str, Component]], problems: Sequence[PluginProblem] = ()) -> None:
         self.components = components
         self.load_problems = problems
 
     @property
     def problems(self) -> list[PluginProblem]:
+        self.refresh()
         failures = sorted(dataset_failures.copy().items())
         changed = sorted({each.origin for each in self if has_changed(each)})
         return [
@@ -35,6 +34,13 @@ class Catalog:
             *(problem for (name, _), problem in failures if name in self.datasets),
             *(PluginProblem(origin, CHANGED) for origin in changed),
         ]
+
+    def refresh(self) -> None:
+        """Reads files of a lab's own that changed anew, where that is safe; the others are among the problems."""
+        for by_name in self.components.values():
+            for name, component in list(by_name.items()):
+                if has_changed(component) and (new := read_anew(component)):
+                    by_name[name] = new
 
     def check_plugin_datasets(self) -> None:
         """So that what fails now is among the problems."""

@@ -222,8 +222,11 @@ class Model(Component):
     def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
         """Why this model cannot take such data, or None."""
 
-    @abstractmethod
-    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int: ...
+    def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
+        """Unless it is overridden, what `build()` makes is counted: once, in a process with torch."""
+        from workers.models._counting import counted_parameters
+
+        return counted_parameters(self, shape, classes, params or self.Params())
 
     @abstractmethod
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
@@ -278,6 +281,9 @@ class Strategy(Component):
 
     pools_data: ClassVar[bool] = False
     """All data are in one place: there are no clients."""
+
+    keeps_its_model: ClassVar[bool] = False
+    """The server remembers its model by itself, whatever it is given in the next round."""
 
     def sends_models(self, params: Any) -> bool:
         """Whether in every round each client of the cohort gets the server's one model and sends its own back."""

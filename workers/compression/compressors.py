@@ -1,4 +1,4 @@
-"""Compressors of a client's movement, as parts of a spec; what they compute is in `workers/engine/compression.py`."""
+"""Compressors of movements, as parts of a spec; what they compute is in `workers/engine/compression.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class Compressor(Part):
     """Acts on w_i - w over all parameters; the server gets w + C(w_i - w). Batch statistics are sent whole."""
 
     feedback: bool = True
-    """Error feedback: what was left out is kept by the client and added to its next movement."""
+    """Error feedback: what was left out is kept by its sender and added to its next movement."""
+    direction: Literal["up", "both"] = "up"
+    """up: what clients send. both: also how the global model moved since the last round, told to all clients."""
 
     def problems(self, spec: RunSpec, path: str) -> Iterable[Problem]:
         from workers.catalog import load_catalog

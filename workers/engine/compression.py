@@ -1,8 +1,12 @@
-"""What clients send, compressed: one client after the other, so that no second copy of a cohort lies in memory."""
+"""What clients and server send, compressed.
+
+Clients one after the other, so that no second copy of a cohort lies in memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import ceil
 
 import numpy as np
@@ -14,17 +18,61 @@ from workers.engine.adversary import model_of, replace_model
 from workers.engine.clients import SHARED_STREAM
 from workers.engine.messages.arrays import Tensors, array_bytes, record_of, tensor_of
 from workers.engine.training.rule import ClientStore
+from workers.spec import RunSpec
 from workers.streams import stream
 
 INDEX_BYTES, SCALE_BYTES, SEED_BYTES = 4, 4, 8
-RESIDUAL = "residual/"
+RESIDUAL, VIEW = "residual/", "view/"
+SERVER = -2
+"""The server's place in the store of what clients keep: what all of them know of its model."""
 
 
-class UplinkCompression:
-    """Replaces each reply's model by what the server can tell of it, and counts what would travel."""
+@dataclass(frozen=True)
+class SentModel:
+    """What clients start a round with, and what of the server's model they were not told, for the server to keep."""
 
-    def __init__(self, part: Compressor, seed: int, buffers: Sequence[str], store: ClientStore) -> None:
-        self.part, self.seed, self.buffers, self.store = part, seed, buffers, store
+    model: Tensors
+    rest: Tensors = field(default_factory=dict)
+    compressed: Sequence[str] = ()
+    size: int = 0
+    """Bytes of the compressed tensors, to all clients together."""
+
+    def with_rest(self, model: Tensors) -> Tensors:
+        return {name: value + self.rest[name] if name in self.rest else value for name, value in model.items()}
+
+    def bytes_fewer(self, requests: Sequence[Message]) -> float:
+        """Than whole models to the cohort. It may be below 0: everybody is told, whoever trains."""
+        records = [model_of(request.content) for request in requests] if self.compressed else []
+        return float(sum(array_bytes(record[name]) for record in records for name in self.compressed) - self.size)
+
+
+class Compression:
+    """Replaces what is sent by what arrives of it, and counts what would travel."""
+
+    def __init__(self, part: Compressor, spec: RunSpec, buffers: Sequence[str], store: ClientStore) -> None:
+        self.part, self.seed, self.buffers, self.store = part, spec.seed, buffers, store
+        self.clients = spec.client_count
+
+    def compress_model(self, number: int, model: Tensors) -> SentModel:
+        """What clients start the round with.
+
+        In the first round, the model. Later, what they knew and C of its distance to the model. Everybody is told, also
+        who does not train in this round: a client that missed one could not make sense of the next.
+        """
+        names = [name for name in model if name not in self.buffers]
+        if self.part.direction == "up":
+            return SentModel(model)
+        own = self.store.kept.setdefault(SERVER, {})
+        if not own:
+            own |= {VIEW + name: model[name].clone() for name in names}
+            return SentModel(model, {}, names, self.clients * sum(model[name].nbytes for name in names))
+        movement = {name: model[name] - own[VIEW + name] for name in names}
+        rng = stream(self.seed, "compression", round=number)
+        arriving, size = compress(self.part, movement, rng)
+        own |= {VIEW + name: own[VIEW + name] + arriving[name] for name in names}
+        rest = {name: movement[name] - arriving[name] for name in names if self.part.feedback}
+        sent = {**model, **{name: own[VIEW + name] for name in names}}
+        return SentModel(sent, rest, names, self.clients * size)
 
     def compress_replies(
         self, number: int, requests: Sequence[Message], replies: Sequence[Message], client_of: Callable[[int], int]

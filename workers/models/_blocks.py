@@ -5,7 +5,7 @@ All of it works under torch.func.vmap: nothing in place on inputs, no control fl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -18,15 +18,16 @@ CHANNELS_PER_GROUP = 8
 MOST_GROUPS = 32
 
 
-def activation_layer(name: Activation) -> nn.Module:
-    makers: dict[Activation, type[nn.Module]] = {
+def activation_layer(options: LayerOptions) -> nn.Module:
+    makers: dict[Activation, Callable[[], nn.Module]] = {
         "relu": nn.ReLU,
-        "leaky": nn.LeakyReLU,
+        "leaky": lambda: nn.LeakyReLU(options.slope),
         "prelu": nn.PReLU,
         "gelu": nn.GELU,
-        "elu": nn.ELU,
+        "elu": lambda: nn.ELU(options.alpha),
+        "tanh": nn.Tanh,
     }
-    return makers[name]()
+    return makers[options.activation]()
 
 
 def groups_of(channels: int) -> int:
@@ -55,7 +56,7 @@ def dense_layers(sizes: Sequence[int], norm: Norm, options: LayerOptions) -> lis
         layers.append(nn.Linear(inputs, outputs))
         if norm != "none":
             layers.append(feature_norm(norm, outputs))
-        layers.append(activation_layer(options.activation))
+        layers.append(activation_layer(options))
         if options.dropout:
             layers.append(nn.Dropout(options.dropout))
     return [*layers, nn.Linear(sizes[-2], sizes[-1])]
@@ -77,7 +78,7 @@ def conv_net(
         layers.append(nn.Conv2d(inputs, outputs, kernel, padding=padding))
         if options.norm != "none":
             layers.append(plane_norm(options.norm, outputs))
-        layers += [activation_layer(options.activation), nn.MaxPool2d(2)]
+        layers += [activation_layer(options), nn.MaxPool2d(2)]
     features, hidden, last = sizes
     return nn.Sequential(*layers, nn.Flatten(), *dense_layers([features, *hidden, last], "none", options))
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from workers.catalog.component import Model, Parameters, Shape, elements
+from workers.catalog.component import Model, Parameters, Shape, as_tuple, elements
 
 if TYPE_CHECKING:
     import torch
 
 
-Activation = Literal["relu", "leaky", "prelu", "gelu", "elu"]
+Activation = Literal["relu", "leaky", "prelu", "gelu", "elu", "tanh"]
 Norm = Literal["none", "batch", "layer", "group"]
+Sizes = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=100_000)], ...], BeforeValidator(as_tuple), Field(min_length=1, max_length=20)
+]
 
 
 class LayerOptions(Parameters):
@@ -26,6 +29,10 @@ class LayerOptions(Parameters):
     """Normalisation before each activation; batch averages over a client's batch and keeps running statistics."""
     dropout: float = Field(0.0, ge=0, lt=1)
     """Share of hidden units left out at random in training."""
+    slope: float = Field(0.01, ge=0, lt=1)
+    """What leaky multiplies negative values by; other activations have no use for it."""
+    alpha: float = Field(1.0, gt=0, le=10)
+    """Minus what elu goes to for very negative values; other activations have no use for it."""
 
 
 class DeepOptions(Parameters):
@@ -115,17 +122,32 @@ class Mlp(WithNorm):
     def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
         return None
 
+    def hidden_sizes(self, params: Any) -> tuple[int, ...]:
+        return self.hidden
+
     def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
         options = params or self.Params()
-        sizes = [elements(shape), *self.hidden, classes]
-        linear = sum(linear_count(*pair) for pair in pairwise(sizes))
-        extra = sum(norm_count(options.norm, size) + activation_count(options.activation) for size in self.hidden)
+        hidden = self.hidden_sizes(options)
+        linear = sum(linear_count(*pair) for pair in pairwise([elements(shape), *hidden, classes]))
+        extra = sum(norm_count(options.norm, size) + activation_count(options.activation) for size in hidden)
         return linear + extra
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._blocks import mlp
 
-        return mlp(elements(shape), self.hidden, classes, params)
+        return mlp(elements(shape), self.hidden_sizes(params), classes, params)
+
+
+class ConvSizes(NamedTuple):
+    channels: tuple[int, ...]
+    kernel: int
+    padding: int
+    hidden: tuple[int, ...]
+
+    def features(self, shape: Shape) -> int:
+        """What the dense layers get of such a picture; 0 where it is too small."""
+        height, width = (after_pooling(side, self.kernel, self.padding, len(self.channels)) for side in shape[1:])
+        return self.channels[-1] * height * width
 
 
 class ConvNet(WithNorm):
@@ -140,32 +162,33 @@ class ConvNet(WithNorm):
     def refusal(self, shape: Shape, classes: int, params: Any) -> str | None:
         if reason := not_a_picture(shape):
             return reason
-        if self.features(shape):
+        sizes = self.sizes(params)
+        if sizes.features(shape):
             return None
-        least = smallest_side(self.kernel, self.padding, len(self.channels))
+        least = smallest_side(sizes.kernel, sizes.padding, len(sizes.channels))
         return f"Pictures of {shape[1]} x {shape[2]} are too small: it needs at least {least} x {least}."
 
-    def features(self, shape: Shape) -> int:
-        height, width = (after_pooling(side, self.kernel, self.padding, len(self.channels)) for side in shape[1:])
-        return self.channels[-1] * height * width
+    def sizes(self, params: Any) -> ConvSizes:
+        return ConvSizes(self.channels, self.kernel, self.padding, self.hidden)
 
     def outputs(self, classes: int) -> int:
         return classes
 
     def parameter_count(self, shape: Shape, classes: int, params: Any = None) -> int:
         options = params or self.Params()
-        planes = [shape[0], *self.channels]
-        convs = sum(linear_count(a * self.kernel**2, b) for a, b in pairwise(planes))
-        sizes = [self.features(shape), *self.hidden, self.outputs(classes)]
-        dense = sum(linear_count(*pair) for pair in pairwise(sizes))
-        slopes = (len(self.channels) + len(self.hidden)) * activation_count(options.activation)
-        return convs + dense + slopes + sum(norm_count(options.norm, plane) for plane in self.channels)
+        sizes = self.sizes(options)
+        convs = sum(linear_count(a * sizes.kernel**2, b) for a, b in pairwise([shape[0], *sizes.channels]))
+        dense_sizes = [sizes.features(shape), *sizes.hidden, self.outputs(classes)]
+        dense = sum(linear_count(*pair) for pair in pairwise(dense_sizes))
+        slopes = (len(sizes.channels) + len(sizes.hidden)) * activation_count(options.activation)
+        return convs + dense + slopes + sum(norm_count(options.norm, plane) for plane in sizes.channels)
 
     def build(self, shape: Shape, classes: int, params: Any) -> torch.nn.Module:
         from workers.models._blocks import conv_net
 
-        sizes = (self.features(shape), self.hidden, self.outputs(classes))
-        return conv_net((shape[0], *self.channels), self.kernel, self.padding, sizes, params)
+        sizes = self.sizes(params)
+        dense_sizes = (sizes.features(shape), sizes.hidden, self.outputs(classes))
+        return conv_net((shape[0], *sizes.channels), sizes.kernel, sizes.padding, dense_sizes, params)
 
 
 class BinaryConvNet(ConvNet):

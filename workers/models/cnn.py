@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from workers.models._families import BinaryConvNet, ConvNet
+from pydantic import Field
+
+from workers.models._families import BinaryConvNet, ConvNet, ConvSizes, LayerOptions, Sizes
 
 
 class Cnn64(ConvNet):
@@ -98,3 +100,30 @@ class Detector(BinaryConvNet):
     kernel: ClassVar[int] = 3
     padding: ClassVar[int] = 1
     hidden: ClassVar[tuple[int, ...]] = (112,)
+
+
+class CnnOptions(LayerOptions):
+    widths: Sizes = (32, 64)
+    """Channels of each convolution; written [[32, 64]] in a grid, where a plain list is an axis."""
+    dense: Sizes = (128,)
+    """Units of each dense layer after the convolutions, written likewise."""
+    kernel: int = Field(3, ge=1, le=11)
+    """Side of the convolutions' window."""
+    padding: int = Field(1, ge=0, le=5)
+    """Pixels of zeros around each picture before a convolution."""
+
+
+class FreeCnn(ConvNet):
+    """A convolutional network of any size: convolutions of the given widths, each pooled 2 x 2, then dense layers.
+
+    `widths: [[32, 64]]`, `dense: [[512]]` is the network of `cnn-32-64-512`; as runs they are others, because names are
+    part of a run's identity.
+    """
+
+    name = "cnn"
+    label = "CNN"
+    named_by: ClassVar[tuple[str, ...]] = ("widths", "dense")
+    Params = CnnOptions
+
+    def sizes(self, params: Any) -> ConvSizes:
+        return ConvSizes(params.widths, params.kernel, params.padding, params.dense)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workers.catalog.component import Model, Shape, elements
-from workers.models._families import Mlp
+from workers.models._families import LayerOptions, Mlp, Sizes
 
 if TYPE_CHECKING:
     import torch
@@ -48,3 +48,25 @@ class Mlp256(Mlp):
     label = "MLP 256-128-64"
     paper = "Bozorgzad: Smart swapping based on model similarity, Isfahan University of Technology, 2024"
     hidden: ClassVar[tuple[int, ...]] = (256, 128, 64)
+
+
+class MlpOptions(LayerOptions):
+    hidden: Sizes = (128,)
+    """Units of each hidden layer, from the input on; written [[256, 128]] in a grid, where a plain list is an axis."""
+
+
+class FreeMlp(Mlp):
+    """A multilayer perceptron of any size: flatten, hidden layers of the given units, then linear to the classes.
+
+    `hidden: [[50]]` is the network of `mlp-50`, `hidden: [[256, 128, 64]]` that of `mlp-256-128-64`; as runs they are
+    others, because names are part of a run's identity.
+    """
+
+    name = "mlp"
+    label = "MLP"
+    named_by: ClassVar[tuple[str, ...]] = ("hidden",)
+    Params = MlpOptions
+
+    def hidden_sizes(self, params: Any) -> tuple[int, ...]:
+        sizes: tuple[int, ...] = params.hidden
+        return sizes

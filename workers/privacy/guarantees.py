@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -58,13 +58,14 @@ class Privacy(Part):
             return
         if parts["client"] == "scaffold":
             yield Problem("strategy.client", "SCAFFOLD sends control variates besides, without noise: choose another.")
-        yield from self.aggregate_problems(parts["aggregate"])
+        yield from self.part_problems(parts)
 
     @property
     def needs(self) -> str:
         return "aggregate uniform"
 
-    def aggregate_problems(self, aggregate: str) -> Iterator[Problem]:
+    def part_problems(self, parts: Mapping[str, str]) -> Iterator[Problem]:
+        """Of aggregate and server, by their names."""
         raise NotImplementedError
 
 
@@ -82,19 +83,50 @@ class CentralPrivacy(Privacy):
     """The server clips every client's movement and adds Gaussian noise to their mean, as in DP-FedAvg.
 
     w <- w + (1 / n) (sum_i d_i min(1, clip / |d_i|) + N(0, (noise clip)^2)), with d_i = w_i - w over the n clients that
-    answered; whatever the server's optimizer makes of it is as private. Whoever sees the models learns little of any
+    answered; what the server's optimizer makes of that mean is as private. Whoever sees the models learns little of any
     client; the server itself is trusted. That cohorts are drawn, without replacement, makes epsilon smaller.
+
+    With `adaptive` the clip follows the movements: after each round clip <- clip exp(-clip_lr (b - quantile)), b being
+    the share of clients that were not clipped, with noise of deviation count_noise on their number. Both noises
+    together cost what `noise` alone would: movements get (1 / noise^2 - 1 / (2 count_noise)^2)^(-1/2) in its place
+    (Andrew et al.: Differentially Private Learning with Adaptive Clipping, NeurIPS 2021).
     """
 
     label = "Central"
     paper = "McMahan et al.: Learning Differentially Private Recurrent Language Models, ICLR 2018"
     name: Literal["central"] = "central"
+    adaptive: bool = False
+    """Whether the clip follows the lengths of the movements; `clip` is then that of the first round."""
+    quantile: float = Field(0.5, ge=0, le=1)
+    """Share of the clients that an adaptive clip leaves as they are."""
+    clip_lr: float = Field(0.2, gt=0)
+    """How fast an adaptive clip follows."""
+    count_noise: float | None = Field(None, gt=0)
+    """Standard deviation of the noise on the number of clients that an adaptive clip left as they are; empty: a
+    twentieth of the cohort, at least the noise."""
 
-    def aggregate_problems(self, aggregate: str) -> Iterator[Problem]:
-        if aggregate != "uniform":
+    def problems(self, spec: RunSpec, path: str) -> Iterable[Problem]:
+        yield from super().problems(spec, path)
+        if self.count_noise is None:
+            return
+        if not self.adaptive:
+            yield Problem(f"{path}.count_noise", "Without adaptive nothing is counted: leave it empty.")
+        elif self.noise is not None and 2 * self.count_noise <= self.noise:
+            yield Problem(
+                f"{path}.count_noise",
+                f"The count alone would cost more than noise {self.noise:g} allows: take more than {self.noise / 2:g}.",
+            )
+
+    def part_problems(self, parts: Mapping[str, str]) -> Iterator[Problem]:
+        if parts["aggregate"] != "uniform":
             yield Problem(
                 "strategy.aggregate",
                 "The noise is measured for the plain mean, in which all clients count the same: choose uniform.",
+            )
+        if parts["server"] == "extrapolation":
+            yield Problem(
+                "strategy.server",
+                "FedExP's step follows from how far each client moved, without clipping and noise: choose another.",
             )
 
 
@@ -114,8 +146,8 @@ class LocalPrivacy(Privacy):
     def needs(self) -> str:
         return "any aggregate that needs nothing but models"
 
-    def aggregate_problems(self, aggregate: str) -> Iterator[Problem]:
-        if aggregate in ("by-loss", "fair"):
+    def part_problems(self, parts: Mapping[str, str]) -> Iterator[Problem]:
+        if parts["aggregate"] in ("by-loss", "fair"):
             yield Problem("strategy.aggregate", "Clients would send losses besides, without noise: choose another.")
 
 

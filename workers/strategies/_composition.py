@@ -15,7 +15,7 @@ from flwr.app import ArrayRecord, RecordDict
 from workers.engine.messages.arrays import Tensors
 from workers.engine.server.averaging import Averaging
 from workers.engine.server.method import MethodContext
-from workers.engine.training.rule import Contribution, LocalRule, LocalStep, LocalWork, Terms
+from workers.engine.training.rule import Contribution, LocalRule, LocalStep, LocalWork, Predictions, Terms
 from workers.engine.training.schedule import Rows
 
 
@@ -90,12 +90,16 @@ def join_rules(*rules: LocalRule | None) -> LocalRule:
 
 
 class JoinedRule(LocalRule):
-    """Terms add up, labels go through every rule, contributions are sent together; the first names the reply."""
+    """Terms add up, labels go through every rule, contributions are sent together; the first names the reply.
 
-    changes_gradients = changes_steps = False
+    The loss is that of the first rule which has one of its own.
+    """
+
+    changes_losses = changes_gradients = changes_steps = False
 
     def __init__(self, rules: Sequence[LocalRule]) -> None:
         self.rules = list(rules)
+        self.changes_losses = any(rule.changes_losses for rule in rules)
         self.changes_gradients = any(rule.changes_gradients for rule in rules)
         self.changes_steps = any(rule.changes_steps for rule in rules)
         self.full_batch = any(rule.full_batch for rule in rules)
@@ -116,6 +120,9 @@ class JoinedRule(LocalRule):
         for rule in self.rules:
             labels = rule.targets(work, rows, labels)
         return labels
+
+    def losses(self, work: LocalWork, predictions: Predictions) -> torch.Tensor:
+        return next(rule for rule in self.rules if rule.changes_losses).losses(work, predictions)
 
     def gradient(self, work: LocalWork, step: LocalStep) -> None:
         for rule in self.rules:

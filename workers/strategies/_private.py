@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from workers.engine.messages.arrays import Tensors
 from workers.engine.messages.message_keys import ARRAYS
 from workers.engine.server.averaging import array_record
 from workers.engine.training.rule import Contribution, LocalRule, LocalWork
+from workers.errors import TributaryError
 from workers.privacy.guarantees import CentralPrivacy, Privacy
 from workers.strategies._composition import Aggregation, ComposedServer
 from workers.strategies._weighting import movements_weighted, squared_movement
@@ -22,7 +24,8 @@ from workers.streams import stream
 if TYPE_CHECKING:
     from workers.spec import RunSpec
 
-EPSILON = "privacy.epsilon"
+EPSILON, CLIP = "privacy.epsilon", "privacy.clip"
+COUNT_SHARE = 1 / 20
 NOISE_PRECISION = 1e-3
 MOST_NOISE = 2.0**20
 
@@ -82,21 +85,65 @@ class PrivateMean(Aggregation):
     """The plain mean of clipped movements, with noise of deviation noise clip / n on every parameter."""
 
     def __init__(self, part: Privacy, spec: RunSpec) -> None:
-        self.clip, self.seed = part.clip, spec.seed
+        self.first_clip, self.seed = part.clip, spec.seed
         self.accountant, self.noise = accountant_for(part, spec)
 
     def combine(self, server: ComposedServer, replies: Sequence[RecordDict]) -> Tensors:
         records = [array_record(reply, ARRAYS) for reply in replies]
         lengths = np.sqrt([squared_movement(server, record, list(server.sent)) for record in records])
-        factors = np.minimum(1, self.clip / np.maximum(lengths, 1e-300)) / len(replies)
+        clip = self.clip(server)
+        factors = np.minimum(1, clip / np.maximum(lengths, 1e-300)) / len(replies)
         mean = movements_weighted(server, replies, factors.tolist())
         rng = stream(self.seed, "privacy", round=server.round)
         server.reported |= {
             EPSILON: self.accountant.epsilon(server.round),
-            "privacy.clipped": float((lengths > self.clip).sum()),
+            "privacy.clipped": float((lengths > clip).sum()),
         }
-        deviation = self.noise * self.clip / len(replies)
-        return {name: value + deviation * normal_like(value, rng) for name, value in mean.items()}
+        deviation = self.noise * clip / len(replies)
+        noisy = {name: value + deviation * normal_like(value, rng) for name, value in mean.items()}
+        self.follow(server, lengths, rng)
+        return noisy
+
+    def clip(self, server: ComposedServer) -> float:
+        """Of this round."""
+        return self.first_clip
+
+    def follow(self, server: ComposedServer, lengths: np.ndarray, rng: np.random.Generator) -> None:
+        """Looks at how long movements were, for the next round."""
+
+
+class AdaptivelyClippedMean(PrivateMean):
+    """The clip goes to where that share of the clients is left as it is; their number is counted with noise, too.
+
+    Replacing a client moves the sum by 2 clip and the number by 1: (2 / z)^2 + (1 / count_noise)^2 is (2 / noise)^2.
+    """
+
+    def __init__(self, part: CentralPrivacy, spec: RunSpec) -> None:
+        super().__init__(part, spec)
+        self.quantile, self.rate = part.quantile, part.clip_lr
+        self.count_noise = part.count_noise or max(spec.cohort_size * COUNT_SHARE, self.noise)
+        self.noise = noise_beside_count(self.noise, self.count_noise)
+
+    def clip(self, server: ComposedServer) -> float:
+        return float(server.state[CLIP]) if CLIP in server.state else self.first_clip
+
+    def follow(self, server: ComposedServer, lengths: np.ndarray, rng: np.random.Generator) -> None:
+        clip = self.clip(server)
+        unclipped = (float((lengths <= clip).sum()) + self.count_noise * rng.standard_normal()) / len(lengths)
+        server.reported[CLIP] = clip
+        new_clip = clip * math.exp(-self.rate * (unclipped - self.quantile))
+        server.state[CLIP] = torch.tensor(new_clip, dtype=torch.float64)
+
+
+def noise_beside_count(noise: float, count_noise: float) -> float:
+    """What movements get, so that both together cost no more than that noise on movements alone."""
+    rest = noise**-2 - (2 * count_noise) ** -2
+    if rest <= 0:
+        raise TributaryError(
+            f"This epsilon takes noise {noise:.4g}, and the count alone would cost more: set privacy.count_noise to "
+            f"more than {noise / 2:.4g}."
+        )
+    return float(rest**-0.5)
 
 
 class LocalNoise(LocalRule):
@@ -136,6 +183,6 @@ def normal_like(value: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
 def make_private(part: Privacy, spec: RunSpec, aggregation: Aggregation) -> tuple[Aggregation, LocalRule | None]:
     """The aggregation, and what clients do besides."""
     if isinstance(part, CentralPrivacy):
-        return PrivateMean(part, spec), None
+        return (AdaptivelyClippedMean if part.adaptive else PrivateMean)(part, spec), None
     noise = LocalNoise(part, spec)
     return LocalPrivacyReport(aggregation, noise.accountant), noise

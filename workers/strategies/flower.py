@@ -142,6 +142,7 @@ class Flower(Strategy):
     label = "Flower strategy"
     paper = "Beutel et al.: Flower: A Friendly Federated Learning Research Framework, 2020"
     Params = FlowerParameters
+    keeps_its_model = True
 
     @property
     def stamp(self) -> str:

@@ -173,6 +173,7 @@ class Bulyan(Strategy):
 
     name = "bulyan"
     label = "Bulyan"
+    version = 2
     paper = MHAMDI
     Params = BulyanParameters
 

@@ -73,28 +73,41 @@ def test_the_engines_agree_and_a_run_goes_on_to_the_bit(name: str, feedback: boo
     share = {"share": 0.3} if name.endswith("k") else {}
     spec = tiny(compression={"name": name, "feedback": feedback, **share}, rounds=5)
 
+    check_resume(tiny(compression={"name": name, "feedback": feedback, "direction": "both", **share}, rounds=5))
     if name != "sign":  # a value that is 0 but for rounding has either sign
         check_engines(spec)
     check_resume(spec)
 
 
-def test_error_feedback_equals_plain_loops() -> None:
-    """Top 4 of 15 values; what was left out is added to the client's next movement."""
-    spec = {**spec_of({"name": "fedavg"}), "compression": {"name": "top-k", "share": 0.3}}
+def largest_four(values: np.ndarray) -> np.ndarray:
+    places = np.argsort(-np.abs(values))[:4]
+    return np.where(np.isin(np.arange(15), places), values, 0.0)
+
+
+@pytest.mark.parametrize("direction", ["up", "both"])
+def test_error_feedback_equals_plain_loops(direction: str) -> None:
+    """Top 4 of 15 values; what was left out is added to its sender's next movement."""
+    spec = {
+        **spec_of({"name": "fedavg"}),
+        "compression": {"name": "top-k", "share": 0.3, "direction": direction},
+    }
     reference = Reference({key: value for key, value in spec.items() if key != "compression"})
     rest = np.zeros((5, 15))
+    known = np.concatenate([value.ravel() for value in reference.model])
     for _ in range(ROUNDS):
-        before = np.concatenate([value.ravel() for value in reference.model])
+        server = np.concatenate([value.ravel() for value in reference.model])
+        before = server if direction == "up" else known + largest_four(server - known)
+        known, untold = before, server - before
+        reference.model = [before[:12].reshape(3, 4), before[12:]]
         models = []
         for client in range(5):
             moved = np.concatenate([value.ravel() for value in reference.descend(client)]) - before + rest[client]
-            arriving = np.zeros(15)
-            largest = np.argsort(-np.abs(moved))[:4]
-            arriving[largest] = moved[largest]
+            arriving = largest_four(moved)
             rest[client] = moved - arriving
             model = before + arriving
             models.append([model[:12].reshape(3, 4), model[12:]])
-        reference.model = reference.mean(models)
+        weight, bias = reference.mean(models)
+        reference.model = [weight + untold[:12].reshape(3, 4), bias + untold[12:]]
 
     assert_equal_models(simulate(spec), reference)
 
@@ -108,10 +121,19 @@ def test_bytes_are_those_that_would_travel() -> None:
     assert curve(short, "bytes_down") == curve(whole, "bytes_down")
 
 
-def test_keeping_everything_is_the_run_without_compression() -> None:
-    whole, same = simulate(tiny()), simulate(tiny(compression={"name": "top-k", "share": 1.0}))
+def test_all_five_clients_are_told_of_the_servers_movement() -> None:
+    """First 15 values of 8 bytes each, then 4 values with their places; what else the three get stays."""
+    both = simulate(tiny(compression={"name": "top-k", "share": 0.3, "direction": "both"}))
+    extra = curve(simulate(tiny()), "bytes_down")[1] - 3 * 15 * 8
 
-    assert curve(same, "loss") == pytest.approx(curve(whole, "loss"), abs=1e-12)
+    assert curve(both, "bytes_down")[1:] == [5 * 15 * 8 + extra, *[5 * 4 * (8 + 4) + extra] * 2]
+
+
+def test_keeping_everything_is_the_run_without_compression() -> None:
+    whole = simulate(tiny())
+    for direction in ("up", "both"):
+        same = simulate(tiny(compression={"name": "top-k", "share": 1.0, "direction": direction}))
+        assert curve(same, "loss") == pytest.approx(curve(whole, "loss"), abs=1e-12)
 
 
 @pytest.mark.parametrize("strategy", [{"name": "local-only"}, {"name": "fedswap"}, {"name": "centralised"}])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,6 @@ from workers.engine.training.augmentation import Augmentation, crop, sample_draw
 from workers.errors import SpecError
 from workers.spec import canonical_hash, parse_run
 from workers.spec.schedules import ConstantSchedule, CosineSchedule, ExponentialSchedule, StepSchedule
-from workers.torchvision_shim import import_torchvision
 
 SGD = {"name": "sgd", "lr": 0.1}
 PICTURES = {"dataset": {"name": "blobs", "shape": [1, 8, 8], "classes": 3, "train": 60, "test": 12}}
@@ -110,28 +111,48 @@ def test_every_client_takes_as_many_steps_as_are_asked_for() -> None:
     assert curve(result, "local_steps") == [35.0] * 3
 
 
-def test_a_crop_and_a_mirror_image_are_torchvisions() -> None:
-    import_torchvision()
-    from torchvision.transforms.v2 import functional
+def test_a_crop_is_cut_out_of_black_at_its_own_offset() -> None:
+    x = np.arange(1, 2 * 3 * 5 * 6 + 1, dtype=np.float32).reshape(2, 3, 5, 6)
+    black = [-1.5, 0.1, -0.3]
 
-    x = torch.arange(2 * 3 * 5 * 6, dtype=torch.float32).view(2, 3, 5, 6)
-    offsets, black = torch.tensor([[0, 8], [5, 2]]), torch.tensor([-1.0, -1.0, -1.0])
+    result = crop(torch.from_numpy(x), np.array([[0, 8], [5, 2]]), black).numpy()
 
-    result = crop(x, offsets, black)
+    # 0 down and 8 right of the frame's corner: four rows of black, then the last two columns of the first row.
+    assert result[0, 1].tolist() == [[np.float32(0.1)] * 6] * 4 + [[35.0, 36.0] + [np.float32(0.1)] * 4]
+    framed = np.stack([np.pad(x[1, each], 4, constant_values=black[each]) for each in range(3)])
+    assert np.array_equal(result[1], framed[:, 5:10, 2:8])
 
-    for picture, (down, right), own in zip(x, offsets.tolist(), result, strict=True):
-        framed = functional.pad(picture, [4, 4, 4, 4], fill=-1.0)
-        assert torch.equal(own, functional.crop(framed, down, right, 5, 6))
+
+def test_half_of_the_pictures_are_mirror_images_and_crops_come_first() -> None:
     keys = np.array([3, 4], dtype=np.uint64)
-    flipped = sample_draws(keys, 9, 1)[:, :, 2] < 0.5
-    pictures = torch.rand(2, 9, 1, 4, 4)
-    augmented = Augmentation("flip", torch.zeros(1)).apply(pictures, keys, 1)
-    for row, place in np.ndindex(2, 9):
-        picture = pictures[row, place]
-        assert torch.equal(
-            augmented[row, place], functional.horizontal_flip(picture) if flipped[row, place] else picture
-        )
+    draws, pictures = sample_draws(keys, 9, 1), torch.rand(2, 9, 1, 4, 4)
+    flipped, offsets = draws[:, :, 2] < 0.5, np.floor(draws[:, :, :2] * 9).astype(int)
+
+    mirrored = Augmentation("flip", torch.zeros(1)).apply(pictures, keys, 1)
+    both = Augmentation("crop-flip", torch.zeros(1)).apply(pictures, keys, 1)
+
     assert 0 < flipped.sum() < 18
+    for row, place in np.ndindex(2, 9):
+        turn = -1 if flipped[row, place] else 1
+        down, right = offsets[row, place]
+        picture = pictures[row, place, 0].numpy()
+        assert np.array_equal(mirrored[row, place, 0].numpy(), picture[:, ::turn])
+        cut = np.pad(picture, 4)[down : down + 4, right : right + 4]
+        assert np.array_equal(both[row, place, 0].numpy(), cut[:, ::turn])
+
+
+def test_only_a_run_that_augments_imports_torchvision() -> None:
+    code = (
+        "import sys; from tests.workers.engine.tiny import tiny; from workers.engine import simulate\n"
+        "data = {'name': 'blobs', 'shape': [1, 8, 8], 'classes': 3, 'train': 60, 'test': 12}\n"
+        "for augment in ('none', 'crop'):\n"
+        "    local = {'batch_size': 4, 'augment': augment}\n"
+        "    simulate(tiny(dataset=data, rounds=1, local=local)); print('torchvision' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_crops_go_everywhere_and_every_step_has_its_own() -> None:

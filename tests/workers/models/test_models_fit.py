@@ -1,16 +1,20 @@
+from typing import Any
+
 import pytest
 import torch
+from pydantic import ValidationError
 
 from workers.catalog import load_catalog
 from workers.catalog.component import Shape
-from workers.models._blocks import groups_of
+from workers.models._blocks import activation_layer, groups_of
 
 MODELS = load_catalog().models
-PICTURES_ONLY = {"lenet", "cnn-32-64-64", "cnn-32-64-100", "cnn-32-64-512", "detector", "athena-detector"} | {
+PICTURES_ONLY = {"cnn", "lenet", "cnn-32-64-64", "cnn-32-64-100", "cnn-32-64-512", "detector", "athena-detector"} | {
     "resnet18",
     "mobilenet",
     "mobilenet-v2",
     "xception",
+    "torchvision",
 }
 
 
@@ -88,3 +92,43 @@ def test_dropout_is_a_plain_module_after_each_hidden_layer() -> None:
 @pytest.mark.parametrize(("channels", "groups"), [(6, 1), (16, 2), (50, 5), (64, 8), (256, 32), (512, 32), (728, 28)])
 def test_groups_divide_the_channels_with_eight_or_more_each(channels: int, groups: int) -> None:
     assert groups_of(channels) == groups
+
+
+@pytest.mark.parametrize(
+    ("name", "free"), [("mlp-256-128-64", {"hidden": (256, 128, 64)}), ("mlp-50", {"hidden": [50]})]
+)
+def test_an_mlp_of_given_sizes_is_the_network_of_that_name(name: str, free: dict[str, Any]) -> None:
+    networks = []
+    for model, options in ((name, {}), ("mlp", free)):
+        torch.manual_seed(3)
+        networks.append(MODELS[model].build((20,), 4, MODELS[model].Params(**options)).state_dict())
+    assert all(torch.equal(value, networks[1][key]) for key, value in networks[0].items())
+
+
+def test_a_cnn_of_more_layers_than_a_picture_can_be_halved_is_refused() -> None:
+    params = MODELS["cnn"].Params(widths=[8, 8, 8, 8])
+    assert MODELS["cnn"].refusal((1, 8, 8), 10, params) == (
+        "Pictures of 8 x 8 are too small: it needs at least 16 x 16."
+    )
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [2.5]])
+def test_sizes_of_layers_are_whole_numbers_from_one(sizes: list[float]) -> None:
+    with pytest.raises(ValidationError):
+        MODELS["mlp"].Params(hidden=sizes)
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        ({"activation": "leaky"}, -0.02),
+        ({"activation": "leaky", "slope": 0.25}, -0.5),
+        ({"activation": "elu"}, -0.864665),
+        ({"activation": "elu", "alpha": 2.0}, -1.729329),
+        ({"activation": "tanh"}, -0.964028),
+    ],
+)
+def test_activations_have_their_parameters(options: dict[str, Any], answer: float) -> None:
+    """Of -2: 0.01 and 0.25 times it, exp(-2) - 1 and twice that, and tanh(-2)."""
+    layer = activation_layer(MODELS["mlp"].Params(**options))
+    assert layer(torch.tensor(-2.0)).item() == pytest.approx(answer, abs=1e-6)

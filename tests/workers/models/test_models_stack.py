@@ -14,10 +14,15 @@ SIDES = {"athena-detector": 32}
 CHEAP: dict[str, list[dict[str, Any]]] = {
     "mlp-50": [{"norm": norm, "activation": "prelu"} for norm in ("none", "batch", "layer", "group")],
     "mlp-256-128-64": [{"activation": "gelu"}],
+    "mlp": [{"hidden": [8, 4], "norm": norm, "activation": "tanh"} for norm in ("batch", "group")],
+    "cnn": [{"widths": [8, 16], "dense": [8], "norm": norm} for norm in ("batch", "group")],
     "lenet": [{"norm": "batch", "activation": "elu"}],
     "cnn-32-64-100": [{"activation": "leaky"}],
     "cnn-32-64-512": [{"norm": norm, "activation": "prelu"} for norm in ("batch", "layer", "group")],
     "resnet18": [{}, {"norm": "group", "stem": "cifar"}],
+    "torchvision": [
+        {"network": "mobilenet_v3_small", "norm": norm, "stem": "cifar", "width": 0.25} for norm in ("batch", "group")
+    ],
     "mobilenet": [{"width": 0.1, "stem": "cifar"}, {"width": 0.1, "norm": "group"}],
     "mobilenet-v2": [{"width": 0.1, "stem": "cifar"}, {"width": 0.1, "norm": "group"}],
     "xception": [{"width": 0.05, "stem": "cifar"}, {"width": 0.05, "norm": "group"}],

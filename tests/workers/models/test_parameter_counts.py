@@ -13,6 +13,8 @@ PUBLISHED = [
     ("logistic", DIGIT, 10, {}, 7_850),
     ("mlp-50", HAR, 6, {}, 28_406),
     ("mlp-256-128-64", DIGIT, 10, {}, 242_762),
+    ("mlp", DIGIT, 10, {}, 785 * 128 + 129 * 10),
+    ("cnn", DIGIT, 10, {}, 10 * 32 + 289 * 64 + 3137 * 128 + 129 * 10),
     ("lenet", DIGIT, 10, {}, 44_426),
     ("lenet", COLOUR, 10, {}, 62_006),
     ("lenet", COLOUR, 100, {}, 69_656),
@@ -25,12 +27,17 @@ PUBLISHED = [
     ("athena-detector", COLOUR, 2, {}, 131_233),
     ("resnet18", COLOUR, 100, {}, 11_227_812),
     ("resnet18", COLOUR, 1000, {}, 11_689_512),
+    ("torchvision", COLOUR, 1000, {}, 11_689_512),
     ("mobilenet", COLOUR, 1000, {}, 4_231_976),
     ("mobilenet-v2", COLOUR, 1000, {}, 3_504_872),
     ("xception", COLOUR, 1000, {}, 22_855_952),
 ]
 # What the options add: scale and shift for each normalised channel, one slope for each PReLU, a smaller stem.
 OPTIONS = [
+    ("mlp", HAR, 6, {"hidden": [50]}, 28_406),
+    ("mlp", DIGIT, 10, {"hidden": [256, 128, 64], "activation": "tanh"}, 242_762),
+    ("cnn", DIGIT, 62, {"widths": [32, 64], "dense": [512]}, 1_656_766),
+    ("cnn", DIGIT, 10, {"widths": [6, 16], "dense": [120, 84], "kernel": 5, "padding": 0}, 44_426),
     ("mlp-50", HAR, 6, {"norm": "batch"}, 28_406 + 100),
     ("mlp-50", HAR, 6, {"norm": "layer", "activation": "prelu"}, 28_406 + 100 + 1),
     ("mlp-256-128-64", DIGIT, 10, {"norm": "group", "dropout": 0.5}, 242_762 + 2 * (256 + 128 + 64)),

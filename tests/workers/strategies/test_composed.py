@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from tests.workers.engine.test_resume import bits
 from tests.workers.engine.tiny import tiny, untimed
 from tests.workers.strategies.by_hand import Server, answer, tensors
 from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, assert_equal_models, spec_of
+from workers.catalog.part import Part
 from workers.engine import simulate
 from workers.engine.conformance import check_engines, check_resume
 from workers.errors import SpecError
@@ -32,6 +35,8 @@ def composed(client: Any = "plain", aggregate: Any = "mean", server: Any = "none
 NAMED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"name": "fedavg"}, composed()),
     ({"name": "fedprox", "mu": 0.4}, composed({"name": "fedprox", "mu": 0.4})),
+    ({"name": "fedlc", "tau": 0.5}, composed({"name": "fedlc", "tau": 0.5})),
+    ({"name": "moon", "mu": 3.0}, composed({"name": "moon", "mu": 3.0})),
     ({"name": "fedsgd"}, composed("fedsgd")),
     ({"name": "scaffold", "option": 1}, composed({"name": "scaffold", "option": 1})),
     ({"name": "fedloss"}, composed(aggregate="by-loss")),
@@ -41,6 +46,10 @@ NAMED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"name": "fedtrimmedavg", "trim": 0.4}, composed(aggregate={"name": "trimmed", "trim": 0.4})),
     ({"name": "krum"}, composed(aggregate="krum")),
     ({"name": "multikrum", "keep": 2}, composed(aggregate={"name": "multikrum", "keep": 2})),
+    ({"name": "rfa", "iterations": 5}, composed(aggregate={"name": "geometric-median", "iterations": 5})),
+    ({"name": "bulyan"}, composed(aggregate="bulyan")),
+    ({"name": "feddyn"}, composed("feddyn", "uniform")),
+    ({"name": "fedexp"}, composed(aggregate="uniform", server="extrapolation")),
     ({"name": "fedavgm", "nesterov": True}, composed(server={"name": "momentum", "nesterov": True})),
     ({"name": "fedadam", "server_lr": 0.02}, composed(server={"name": "adam", "lr": 0.02})),
     ({"name": "fedyogi"}, composed(server="yogi")),
@@ -56,25 +65,65 @@ def test_a_named_strategy_is_its_triple_to_the_bit(named: dict[str, Any], triple
     assert untimed(one) == untimed(other)
 
 
-@settings(max_examples=COMPOSITIONS, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(
-    client=st.sampled_from([part.model_fields["name"].default for part in CLIENT_RULES]),
-    aggregate=st.sampled_from([part.model_fields["name"].default for part in AGGREGATIONS]),
-    server=st.sampled_from([part.model_fields["name"].default for part in SERVER_PARTS]),
-    norm=st.sampled_from(["none", "batch"]),
-)
-def test_any_triple_agrees_between_engines_and_goes_on_to_the_bit(
-    client: str, aggregate: str, server: str, norm: str
-) -> None:
-    """Clients of unequal size, some of which straggle."""
-    local = {"epochs": 1, "batch_size": 6, "optimizer": {"name": "sgd", "lr": 0.05}}
-    model = {"name": "mlp-50", "norm": norm}
-    spec = tiny(strategy=composed(client, aggregate, server), model=model, local=local, stragglers=0.4, rounds=5)
+OPTIONS: dict[str, list[Any]] = {
+    "attack": [
+        {"name": name, "share": 0.4} for name in ("label-flip", "sign-flip", "gaussian", "scaling", "alie", "ipm")
+    ],
+    "privacy": [{"name": "central", "noise": 0.5, "delta": 1e-3, "adaptive": True}, {"name": "local", "epsilon": 9.0}],
+    "compression": [
+        {"name": name, "feedback": feedback, "direction": direction}
+        for name in ("top-k", "random-k", "quantise", "sign")
+        for feedback, direction in ((True, "both"), (False, "up"))
+    ],
+    "selection": [{"name": "by-size"}, {"name": "round-robin"}, {"name": "power-of-choice", "candidates": 4}],
+    "server_schedule": [{"name": "cosine", "warmup": 2}, {"name": "step", "every": 2}],
+    "client_dropout": [0.3],
+}
+"""What a composition may have besides, each in every third one."""
+LOCAL: dict[str, list[Any]] = {
+    "clip_norm": [0.5],
+    "label_smoothing": [0.1],
+    "schedule": [{"name": "exponential", "gamma": 0.5}],
+    "steps": [3],
+}
 
+
+def random_composition(rng: Random) -> dict[str, Any]:
+    """Clients of unequal size, some of which straggle. It may be one that is refused."""
+
+    def name_of(parts: Sequence[type[Part]]) -> str:
+        name: str = rng.choice(parts).model_fields["name"].default
+        return name
+
+    def some_of(options: dict[str, list[Any]]) -> dict[str, Any]:
+        return {name: rng.choice(values) for name, values in options.items() if rng.random() < 1 / 3}
+
+    options = some_of(OPTIONS)
+    private = "privacy" in options  # hardly anything else would go with it
+    norm = "none" if private else rng.choice(["none", "batch"])
+    optimizer = {"name": "sgd", "lr": 0.05, "momentum": rng.choice([0.0, 0.9])}
+    return tiny(
+        strategy=composed(
+            name_of(CLIENT_RULES), "uniform" if private else name_of(AGGREGATIONS), name_of(SERVER_PARTS)
+        ),
+        model={"name": "mlp-50", "norm": norm},
+        local={"epochs": 1, "batch_size": 6, "optimizer": optimizer, **some_of(LOCAL)},
+        stragglers=0.4,
+        rounds=5,
+        **options,
+    )
+
+
+@settings(max_examples=COMPOSITIONS, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(rng=st.randoms(use_true_random=True))
+def test_any_composition_agrees_between_engines_and_goes_on_to_the_bit(rng: Random) -> None:
+    spec = random_composition(rng)
     try:
         parse_run(spec)
     except SpecError:
         assume(False)
+    note(spec)
+
     check_engines(spec)
     check_resume(spec)
 

@@ -14,7 +14,15 @@ from workers.catalog import load_catalog
 from workers.engine import simulate
 
 MODEL = 15 * 8
-MODELS_SENT = {"athena": 2, "centralised": 0, "fedper": 0, "local-only": 0, "scaffold": 2, "last-client": 0}
+MODELS_SENT = {
+    "athena": 2,
+    "centralised": 0,
+    "fedper": 0,
+    "fedrep": 0,
+    "local-only": 0,
+    "scaffold": 2,
+    "last-client": 0,
+}
 """In the first round, by each client; one unless it is named here. ATHENA's three detectors have 10 values each."""
 
 every_strategy = pytest.mark.parametrize("name", load_catalog().strategies)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.workers.engine.test_resume import bits
 from tests.workers.engine.tiny import tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
 from tests.workers.strategies.test_clients_by_loop import LR, ROUNDS, STEPS, Reference, assert_equal_models, spec_of
@@ -56,19 +55,6 @@ def test_fedexp_goes_further_where_clients_move_apart() -> None:
 
     assert server.round(answer(1, [3.0, 0.0]), answer(7, [0.0, 1.0])) == {"w": [1.5, 0.5]}
     assert server.round(answer(1, [5.5, 0.5]), answer(7, [-0.5, 0.5])) == {"w": [6.5, 0.5]}
-
-
-@pytest.mark.parametrize(
-    ("named", "parts"),
-    [
-        ({"name": "feddyn"}, {"client": {"name": "feddyn"}}),
-        ({"name": "fedexp"}, {"server": {"name": "extrapolation"}}),
-    ],
-)
-def test_they_are_triples_to_the_bit(named: dict[str, str], parts: dict[str, dict[str, str]]) -> None:
-    triple = {"name": "composed", "aggregate": {"name": "uniform"}, **parts}
-
-    assert bits(simulate(tiny(strategy=named))) == bits(simulate(tiny(strategy=triple)))
 
 
 def test_feddyn_takes_no_further_server_step() -> None:

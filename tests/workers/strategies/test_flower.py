@@ -139,9 +139,10 @@ def test_noise_and_clipping_are_what_the_formula_says_and_follow_the_seed() -> N
 
 
 def test_flowers_proximal_term_is_that_of_fedprox() -> None:
+    """To the last bit or one beside it: Flower averages with numpy, whose kernels follow the processor."""
     theirs = simulate(tiny(strategy=stock("FedProx", proximal_mu=2.0)), device="cpu")
 
-    assert distance(theirs, simulate(tiny(strategy={"name": "fedprox", "mu": 2.0}), device="cpu")) == 0.0
+    assert distance(theirs, simulate(tiny(strategy={"name": "fedprox", "mu": 2.0}), device="cpu")) < 1e-15
     assert distance(theirs, simulate(tiny(), device="cpu")) > 1e-3
 
 

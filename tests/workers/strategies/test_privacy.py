@@ -15,10 +15,10 @@ from tests.workers.engine.tiny import curve, tiny
 from tests.workers.strategies.by_hand import Server, answer, tensors
 from workers.engine import simulate
 from workers.engine.conformance import check_engines, check_resume
-from workers.errors import SpecError
+from workers.errors import SpecError, TributaryError
 from workers.privacy.guarantees import LocalPrivacy
 from workers.spec import parse_run
-from workers.strategies._private import LocalNoise, least_noise
+from workers.strategies._private import LocalNoise, least_noise, noise_beside_count
 from workers.streams import stream
 
 UNIFORM = {"name": "composed", "aggregate": {"name": "uniform"}}
@@ -105,10 +105,45 @@ def test_noise_follows_from_epsilon() -> None:
     assert 5.9 < last.metrics["privacy.epsilon"] <= 6.0
 
 
-@pytest.mark.parametrize("name", ["central", "local"])
-def test_the_engines_agree_and_a_run_goes_on_to_the_bit(name: str) -> None:
+def test_an_adaptive_clip_follows_the_movements_worked_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Movements of 5 and 1, clip 2: half is left as it is, where nine tenths shall be. 2 exp(0.2 * 0.4) = 2.166574.
+
+    With that clip the movement of 5 becomes 2.166574, and the mean of it and 1 is 1.583287.
+    """
+    options = {"adaptive": True, "quantile": 0.9, "count_noise": 1e-9}
+    server = server_of(private(clip=2.0, noise=1e-9, **options), tensors(w=[0.0]), monkeypatch)
+
+    first = server.round(answer(1, [5.0]), answer(1, [1.0]))
+    reports = [server.method.server.reported]  # type: ignore[attr-defined]
+    second = server.round(answer(1, [first["w"][0] + 5.0]), answer(1, [first["w"][0] + 1.0]))
+    reports.append(server.method.server.reported)  # type: ignore[attr-defined]
+
+    assert first["w"] == pytest.approx([1.5], abs=1e-7)
+    assert [each["privacy.clip"] for each in reports] == pytest.approx([2.0, 2.166574], abs=1e-6)
+    assert [each["privacy.clipped"] for each in reports] == [1.0, 1.0]
+    assert second["w"][0] - first["w"][0] == pytest.approx(1.583287, abs=1e-6)
+
+
+def test_noise_on_movements_and_on_the_count_cost_together_what_noise_alone_does() -> None:
+    """Noise 1, five clients: the count gets 1, the larger of that and 5 / 20, and movements (1 - 1 / 4)^(-1/2)."""
+    assert noise_beside_count(1.0, 1.0) == pytest.approx(1.154701, abs=1e-6)
+    result = simulate(tiny(strategy=UNIFORM, privacy=private(noise=1.0, adaptive=True), cohort=None, rounds=3))
+
+    accountant = RdpAccountant(neighboring_relation=REPLACE_ONE)
+    for event in (dp_accounting.GaussianDpEvent(1.154701 / 2), dp_accounting.GaussianDpEvent(1.0)):
+        accountant.compose(event, 3)
+    assert curve(result, "privacy.epsilon")[-1] == pytest.approx(accountant.get_epsilon(1e-3), rel=1e-6)
+
+
+def test_a_count_that_would_cost_more_than_epsilon_allows_ends_the_run_with_what_to_do() -> None:
+    with pytest.raises(TributaryError, match=r"takes noise .* set privacy.count_noise to more than"):
+        simulate(tiny(strategy=UNIFORM, privacy=private(epsilon=1.0, adaptive=True, count_noise=0.01)))
+
+
+@pytest.mark.parametrize("options", [{}, {"adaptive": True}, {"name": "local"}], ids=str)
+def test_the_engines_agree_and_a_run_goes_on_to_the_bit(options: dict[str, Any]) -> None:
     strategy = {**UNIFORM, "client": {"name": "fedprox"}, "server": {"name": "adam"}}
-    spec = tiny(strategy=strategy, privacy=private(name=name, noise=1.0), rounds=5, cohort=None)
+    spec = tiny(strategy=strategy, privacy=private(noise=1.0, **options), rounds=5, cohort=None)
 
     check_engines(spec)
     check_resume(spec)
@@ -123,6 +158,9 @@ def test_the_engines_agree_and_a_run_goes_on_to_the_bit(name: str) -> None:
         ({"strategy": {"name": "fedavg"}}, "strategy", "the strategy composed alone"),
         ({"strategy": {"name": "composed"}}, "strategy.aggregate", "choose uniform"),
         ({"strategy": {**UNIFORM, "client": {"name": "scaffold"}}}, "strategy.client", "control variates"),
+        ({"strategy": {**UNIFORM, "server": {"name": "extrapolation"}}}, "strategy.server", "how far each client"),
+        ({"privacy": private(noise=1.0, count_noise=2.0)}, "privacy.count_noise", "leave it empty"),
+        ({"privacy": private(noise=1.0, adaptive=True, count_noise=0.5)}, "privacy.count_noise", "more than 0.5"),
         ({"hybrid": {"ratio": 0.5}}, "privacy", "hand out their samples"),
         ({"model": {"name": "mlp-50", "norm": "batch"}}, "privacy", "Batch statistics"),
         (

@@ -14,7 +14,7 @@ from tests.workers.strategies.test_clients_by_loop import ROUNDS, Reference, ass
 from workers.engine import simulate
 from workers.errors import SpecError
 from workers.spec import parse_run
-from workers.strategies._robust import mean_near_median
+from workers.strategies._robust import by_coordinate, mean_near_median, trimmed_mean
 
 NAN = float("nan")
 
@@ -66,6 +66,37 @@ def test_the_values_nearest_to_the_median_are_averaged_coordinate_by_coordinate(
     values = torch.tensor([[0.0, 9.0], [1.0, 8.0], [2.0, 0.0], [10.0, 7.0]])
 
     assert mean_near_median(values, 2).tolist() == [1.5, 7.5]
+
+
+def test_the_nearest_values_are_those_that_a_sort_by_distance_finds() -> None:
+    """Small whole numbers, so that many are equally far, and some that are not finite."""
+    rng = np.random.default_rng(7)
+    columns = rng.integers(0, 5, (400, 9)).astype(float)
+    columns[:40, 0], columns[20:60, 1] = NAN, np.inf
+
+    for keep in range(1, 10):
+        expected = []
+        for column in np.sort(columns, axis=1):
+            nearest = sorted(column, key=lambda value: np.nan_to_num(abs(value - column[4]), nan=np.inf))[:keep]
+            expected.append(float(np.mean(nearest)))
+        found = mean_near_median(torch.from_numpy(columns.T.copy()), keep).tolist()
+        assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+def test_coordinates_are_taken_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [torch.from_numpy(np.random.default_rng(seed).standard_normal((3, 5, 7))) for seed in range(6)]
+    whole = trimmed_mean(torch.stack(models), 2)
+    monkeypatch.setattr("workers.strategies._robust.COORDINATES", 10)
+
+    assert torch.equal(by_coordinate(models, lambda values: trimmed_mean(values, 2)), whole)
+    assert by_coordinate([torch.tensor(1.0), torch.tensor(4.0)], lambda values: trimmed_mean(values, 0)).item() == 2.5
+
+
+def test_parts_of_a_layer_have_the_bits_of_the_whole() -> None:
+    models = [torch.from_numpy(np.random.default_rng(seed).standard_normal(40_000, np.float32)) for seed in range(100)]
+    assert torch.equal(
+        by_coordinate(models, lambda values: trimmed_mean(values, 20)), trimmed_mean(torch.stack(models), 20)
+    )
 
 
 def test_bulyan_needs_four_times_as_many_and_three() -> None:

@@ -55,7 +55,9 @@ def accuracy_by_the_documented_lines(folder: Path, strategy: str, result: Result
         "local-only": by_client,
         "fedbn": by_client,
         "fedper": by_client,
+        "fedrep": by_client,
         "clustered-fedavg": [*SEVERAL.splitlines(), *GROUPS.splitlines()],
+        "ifca": [*SEVERAL.splitlines(), *GROUPS.splitlines()],
         "athena": [*SEVERAL.splitlines(), *DETECTORS.splitlines()],
     }
     load = LOAD.splitlines()

@@ -6,6 +6,7 @@ Whatever is wrong with one is told as a `PluginProblem` and keeps nothing else o
 from workers.catalog.plugins.checks import PluginProblem
 from workers.catalog.plugins.content import StalePluginError, has_changed, require_unchanged
 from workers.catalog.plugins.loading import plugin_components
+from workers.catalog.plugins.reloading import read_anew
 from workers.catalog.plugins.watch import dataset_failures
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "dataset_failures",
     "has_changed",
     "plugin_components",
+    "read_anew",
     "require_unchanged",
 ]

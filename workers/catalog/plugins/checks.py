@@ -101,9 +101,18 @@ def probe_dataset(component: Component) -> None:
 
 
 def probe_model(component: Component) -> None:
+    """A count that is left to the engine is made when somebody asks for it, since that takes seconds."""
+    from workers.models._counting import can_count, counts_itself
+
     model = cast(Model, component)
     params = model.Params()
-    if model.refusal(PROBED_SHAPE, PROBED_CLASSES, params) is None:
+    if not counts_itself(model):
+        if not can_count():
+            raise PluginFaultError(
+                f"{model.name} has no parameter_count(), and there is no torch here to count with: write it."
+            )
+        model.refusal(PROBED_SHAPE, PROBED_CLASSES, params)
+    elif model.refusal(PROBED_SHAPE, PROBED_CLASSES, params) is None:
         model.parameter_count(PROBED_SHAPE, PROBED_CLASSES, params)
 
 

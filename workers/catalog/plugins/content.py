@@ -16,14 +16,28 @@ from pathlib import Path
 from workers.catalog.component import Component
 from workers.errors import Problem, SpecError
 
-FileMark = tuple[str, int, int, int, int]
+FileMark = tuple[int, int, int, int] | None
+IMPORTS_BY_TEXT = (b"importlib", b"__import__", b"pkgutil", b"runpy")
+"""Where one of these stands, nobody can tell which files are imported: then all private ones beside it count."""
+
+
+@dataclass(frozen=True)
+class NeededFiles:
+    """`own`: the package, or the private files beside a component's file that it needs; `others` lie elsewhere.
+
+    `watched`: these, those that would be needed if they were there, and folders whose files all count.
+    """
+
+    own: tuple[Path, ...]
+    others: tuple[Path, ...]
+    watched: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
 class ReadContent:
-    """What a process read a component from: marks of all its files, and those that are not its own by their place."""
+    """What a process read a component from."""
 
-    imported: tuple[Path, ...]
+    watched: tuple[Path, ...]
     marks: tuple[FileMark, ...]
 
 
@@ -43,8 +57,8 @@ def remember_content(component: Component) -> None:
 
 
 def read_content(file: Path) -> ReadContent:
-    imported = tuple(files_imported(file))
-    return ReadContent(imported, file_marks(file, imported))
+    watched = needed_files(file).watched
+    return ReadContent(watched, file_marks(watched))
 
 
 def require_unchanged(component: Component, path: str = "") -> None:
@@ -61,7 +75,7 @@ def has_changed(component: Component) -> bool:
     component_class = type(component)
     file, content = main_file(component_class), contents[component_class]
     try:
-        if file_marks(file, content.imported) == content.marks:
+        if file_marks(content.watched) == content.marks:
             return False
         if content_digest(file) != component.digest:
             return True
@@ -76,50 +90,76 @@ def main_file(component_class: type[Component]) -> Path:
 
 
 def content_digest(file: Path) -> str:
-    """Of the file, the private files beside it, which hold the part that computes, and whatever these import."""
-    content = hashlib.sha256(file.read_bytes())
-    for each in files_beside(file):
+    """Of the file and of whatever it needs, so that an edit of one helper is none of its neighbours."""
+    content, needed = hashlib.sha256(file.read_bytes()), needed_files(file)
+    for each in needed.own:
         content.update(each.name.encode() + each.read_bytes())
-    for each in files_imported(file):
+    for each in needed.others:
         content.update(os.path.relpath(each, file.parent).encode() + each.read_bytes())
     return content.hexdigest()[:12]
 
 
-def files_beside(file: Path) -> list[Path]:
-    return sorted(file.parent.rglob("*.py") if file.name == "__init__.py" else file.parent.glob("_*.py"))
-
-
-def files_imported(file: Path) -> list[Path]:
-    """Further ones that the file, or one it needs, names with a dot: `from .other import Base`."""
-    own = {file, *files_beside(file)}
-    known, waiting = set(own), list(own)
+def needed_files(file: Path) -> NeededFiles:
+    """A package needs all its files; any other file what it imports, and what that imports, and so on."""
+    whole = file.name == "__init__.py"
+    around = file.parent / "__init__.py"  # which Python reads first
+    known = {file, *file.parent.rglob("*.py")} if whole else {each for each in (file, around) if each.is_file()}
+    waiting, watched = list(known), {file, around, *known, *({each.parent for each in known} if whole else ())}
     while waiting:
-        new = set(dotted_imports(waiting.pop())) - known
+        candidates = import_candidates(waiting.pop())
+        watched |= candidates
+        new = {each for each in candidates if each.is_file()} - known
         known |= new
         waiting.extend(new)
-    return sorted(known - own)
+    own = {each for each in known if is_own(each, file)}
+    return NeededFiles(tuple(sorted(own)), tuple(sorted(known - own - {file})), tuple(sorted(watched)))
 
 
-def dotted_imports(file: Path) -> Iterator[Path]:
+def is_own(each: Path, file: Path) -> bool:
+    if file.name == "__init__.py":
+        return each.is_relative_to(file.parent)
+    return each.parent == file.parent and each.name.startswith("_")
+
+
+def import_candidates(file: Path) -> set[Path]:
+    """Files that its imports may mean, whether they are there or not; a folder where it may import any."""
+    source = file.read_bytes() if file.is_file() else b""
+    beside = {file.parent, *file.parent.glob("_*.py")} if any(each in source for each in IMPORTS_BY_TEXT) else set()
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            folder = file.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-            names = [folder, *(folder / alias.name for alias in node.names)]
-            yield from (path for each in names for path in module_files(each))
+        return beside
+    return beside | {path for node in ast.walk(tree) for path in imported_paths(node, file)}
+
+
+def imported_paths(node: ast.AST, file: Path) -> Iterator[Path]:
+    """`from .other import Base`; of installed packages also `from lab.strategies._mine import Server`."""
+    if isinstance(node, ast.ImportFrom) and node.level:
+        folder = file.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+        for each in (folder, *(folder / alias.name for alias in node.names)):
+            yield from module_paths(each)
+    elif isinstance(node, ast.ImportFrom | ast.Import):
+        names = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        private = {word for name in names for word in name.split(".") if word.startswith("_")}
+        yield from (file.parent / f"{word}.py" for word in private)
+
+
+def module_paths(path: Path) -> tuple[Path, Path]:
+    return path.with_name(f"{path.name}.py"), path / "__init__.py"
 
 
 def module_files(path: Path) -> Iterator[Path]:
-    for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
-        if file.is_file():
-            yield file
+    return (file for file in module_paths(path) if file.is_file())
 
 
-def file_marks(file: Path, imported: tuple[Path, ...]) -> tuple[FileMark, ...]:
+def file_marks(files: tuple[Path, ...]) -> tuple[FileMark, ...]:
     """What changes with every edit; the time of change cannot be set by whoever copies a file."""
-    files = [file, *files_beside(file), *imported]
-    stats = [(str(each), each.stat()) for each in files]
-    return tuple((name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) for name, stat in stats)
+    return tuple(map(file_mark, files))
+
+
+def file_mark(file: Path) -> FileMark:
+    try:
+        stat = file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino

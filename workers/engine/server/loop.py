@@ -16,7 +16,7 @@ import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 
 from workers.engine.adversary import Adversary
-from workers.engine.compression import UplinkCompression
+from workers.engine.compression import Compression, SentModel
 from workers.engine.evaluation import EvaluationResult, Evaluator
 from workers.engine.federation import Federation
 from workers.engine.messages.arrays import Tensors, bytes_of, cast_like, record_of, tensors_of
@@ -24,10 +24,13 @@ from workers.engine.messages.exchange import DROPPED_OUT
 from workers.engine.messages.message_keys import METRICS, SAMPLES, STEPS, TRAIN_LOSS
 from workers.engine.records import RoundRecord
 from workers.engine.server.attributes import AttributeWatch, unchanged_attributes_on_error
+from workers.engine.server.fine_tuning import FineTuner
 from workers.engine.server.generators import AGGREGATING, CONFIGURING, keyed_generators
 from workers.engine.server.method import Method
 from workers.engine.server.selector import Selector
 from workers.engine.server.server_side import server_side
+from workers.engine.server.step_size import ServerStepSize
+from workers.engine.setup import client_classes
 from workers.engine.training.rule import ClientStore
 from workers.engine.training.schedule import samples_seen
 from workers.errors import TributaryError
@@ -71,8 +74,10 @@ class ServerLoop:
     on_round: OnRound | None = None
     padded: bool = True
     adversary: Adversary | None = None
-    compression: UplinkCompression | None = None
+    compression: Compression | None = None
     selector: Selector | None = None
+    fine_tuner: FineTuner | None = None
+    step_size: ServerStepSize | None = None
     remembered_clients: int = 0
     forgotten_rounds: int = 0
 
@@ -107,32 +112,36 @@ class ServerLoop:
         return self.progress.round >= self.spec.rounds or stops_early(self.spec, self.progress.history)
 
     def advance(self) -> None:
-        """One round. Nothing of progress, strategy and clients changes unless its training is complete."""
+        """One round. Nothing of progress, strategy and clients changes unless it is complete, evaluation included."""
         number, server, old = self.progress.round + 1, self.method.server, self.progress.model
         self.grid.round = number
         times, cpu = [perf_counter()], process_time()
         with self.unchanged_on_error():
             own_metrics: dict[str, float] = {} if self.selector is None else self.selector.select(number, old)
+            sent = SentModel(old) if self.compression is None else self.compression.compress_model(number, old)
             with keyed_generators(self.spec.seed, number, CONFIGURING):
-                requests = list(server.configure_train(number, record_of(old), ConfigRecord(), self.grid))  # type: ignore[arg-type]
+                requests = list(server.configure_train(number, record_of(sent.model), ConfigRecord(), self.grid))  # type: ignore[arg-type]
             replies = self.grid.send_and_receive(requests)
             raise_client_errors(number, replies)
             if self.compression is not None:
                 saved = self.compression.compress_replies(number, requests, replies, self.grid.client)
                 own_metrics["bytes_up"] = own_metrics.get("bytes_up", 0.0) + saved["bytes_up"]
+                own_metrics["bytes_down"] = own_metrics.get("bytes_down", 0.0) - sent.bytes_fewer(requests)
             if self.adversary is not None:
                 own_metrics |= self.adversary.poison_replies(number, requests, replies, self.grid.client)
-        times.append(perf_counter())
-        with keyed_generators(self.spec.seed, number, AGGREGATING):
-            arrays, reported = server.aggregate_train(number, replies)
-        model = old if arrays is None else tensors_like(old, arrays)
-        clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
-        if self.method.exchange is not None:
-            self.method.exchange(self.store, [client for client, values in clients.items() if "failed" not in values])
-        times.append(perf_counter())
-        cohort = tuple(clients)
-        evaluation = self.evaluate_if_due(number, model, cohort)
-        times.append(perf_counter())
+            times.append(perf_counter())
+            with keyed_generators(self.spec.seed, number, AGGREGATING):
+                arrays, reported = server.aggregate_train(number, replies)
+            model = old if arrays is None else sent.with_rest(self.next_model(number, sent.model, arrays))
+            clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
+            if self.method.exchange is not None:
+                self.method.exchange(
+                    self.store, [client for client, values in clients.items() if "failed" not in values]
+                )
+            times.append(perf_counter())
+            cohort = tuple(clients)
+            evaluation = self.evaluate_if_due(number, model, cohort)
+            times.append(perf_counter())
         self.progress.model, self.progress.round = model, number
         metrics = {
             **evaluation.metrics,
@@ -154,6 +163,10 @@ class ServerLoop:
                 stack.enter_context(unchanged_attributes_on_error(watch.owner))
             yield
 
+    def next_model(self, number: int, start: Tensors, arrays: ArrayRecord) -> Tensors:
+        proposal = tensors_like(start, arrays)
+        return proposal if self.step_size is None else self.step_size.scale(number, start, proposal)
+
     def evaluate_if_due(self, number: int, model: Tensors, cohort: Sequence[int]) -> EvaluationResult:
         if number % self.spec.evaluation.every and number != self.spec.rounds:
             return EvaluationResult({}, {})
@@ -167,6 +180,9 @@ class ServerLoop:
             result = self.evaluator.evaluate(common, cohort, own(model).__getitem__ if own else None)
         else:
             result = self.evaluator.evaluate_personal(model_of, cohort)
+        model_beside = self.models_beside(number, model, cohort)
+        if model_beside is not None:
+            result.metrics.update(personal_metrics(self.evaluator.evaluate_personal(model_beside, cohort)))
         if self.spec.watches_validation:
             result.metrics["validation_loss"] = self.evaluator.validation_loss(model_of or (lambda client: common))
         result.metrics.update(self.evaluator.attack_success(common if model_of is None else None, result))
@@ -179,9 +195,25 @@ class ServerLoop:
         """The model that each client is evaluated with, where it is not the same for all."""
         if self.method.models is not None:
             return self.method.models(model).__getitem__
+        if self.method.candidates is not None:
+            candidates = self.method.candidates(model)
+            nearest = self.nearest_candidates(candidates)
+            return lambda client: candidates[nearest[client]]
         if self.method.personal and number:
             return lambda client: self.store.model(client, model)
         return None
+
+    def nearest_candidates(self, candidates: Sequence[Tensors]) -> dict[int, int]:
+        """For each client which model has the least loss on what it trains on; NaN is none."""
+        everyone = self.evaluator.everyone
+        losses = np.stack([self.evaluator.train_losses(model, everyone) for model in candidates])
+        return dict(zip(everyone, np.nan_to_num(losses, nan=np.inf).argmin(0).tolist(), strict=True))
+
+    def models_beside(self, number: int, model: Tensors, cohort: Sequence[int]) -> Callable[[int], Tensors] | None:
+        """The model that each client is evaluated with beside the server's, where it has one."""
+        if self.fine_tuner is not None:
+            return self.fine_tuner.models(number, model, self.evaluator.evaluating_clients(cohort)).__getitem__
+        return (lambda client: self.store.model(client, model)) if self.method.personal_beside else None
 
     @property
     def final_model(self) -> Tensors:
@@ -191,12 +223,27 @@ class ServerLoop:
 
     @property
     def findings(self) -> dict[str, Any]:
-        findings = self.server_side.findings
+        findings = {**self.server_side.findings, **self.candidate_findings}
         confusion = self.progress.confusion
         return {
             **({} if confusion is None else {"confusion": confusion.tolist()}),
-            **({self.spec.strategy.name: dict(findings)} if findings else {}),
+            **({self.spec.strategy.name: findings} if findings else {}),
         }
+
+    @property
+    def candidate_findings(self) -> dict[str, Any]:
+        """Where clients choose among several models: who is evaluated with which."""
+        if self.method.candidates is None:
+            return {}
+        candidates = self.method.candidates(self.progress.model)
+        nearest = self.nearest_candidates(candidates).items()
+        groups = [[client for client, own in nearest if own == at] for at in range(len(candidates))]
+        return {"groups": [{"members": members, "classes": self.classes_of(members)} for members in groups]}
+
+    def classes_of(self, clients: Sequence[int]) -> list[str]:
+        """The names of all classes that these clients hold."""
+        held = client_classes(self.federation)
+        return [self.evaluator.names[each] for each in sorted({each for client in clients for each in held[client]})]
 
     def record(self, record: RoundRecord) -> None:
         self.progress.history.append(record)
@@ -213,6 +260,11 @@ class ServerLoop:
             history[self.forgotten_rounds] = replace(oldest, clients={})
             self.remembered_clients -= len(oldest.clients)
             self.forgotten_rounds += 1
+
+
+def personal_metrics(own_models: EvaluationResult) -> dict[str, float]:
+    names = ("accuracy", "loss", "f1")
+    return {f"personal_{name}": own_models.metrics[name] for name in names if name in own_models.metrics}
 
 
 def raise_client_errors(number: int, replies: Sequence[Message]) -> None:

@@ -59,11 +59,16 @@ class Method:
     """A Flower strategy and the local rule its clients follow.
 
     `pooled`: all data in one client. `personal`: a client is evaluated with the model it keeps itself.
+    `personal_beside`: the server's model is evaluated, and beside it, as `personal_...`, the one a client keeps itself.
+    `fine_tune`: the server's model is evaluated, and beside it, as `personal_...`, what each client makes of it by
+    plain training of that spec; nothing of it is kept or sent.
     `cycle`: rounds for which a cohort stays together (the first round is a cycle of its own).
     `exchange`: what clients hand to each other once the server has seen their replies; it gets what they keep, and
     those that answered, in the order of their replies.
     `groups`: cohorts are drawn inside each of a round's groups of clients, the same share of each.
     `models`: the model that each client is evaluated with, from the server's.
+    `candidates`: several models, from the server's; each client is evaluated with the one that has the least loss on
+    what it trains on.
     `held_out_models`: from the server's model the one that each client is evaluated with on what it holds out, where
     that is another than the one on the test set.
     `outputs`: how the server's model, samples and labels become logits, where it is not one network; `judge` gets the
@@ -82,6 +87,9 @@ class Method:
     outputs: Callable[[Forward, Tensors, torch.Tensor, torch.Tensor], Outputs] | None = None
     judge: Callable[[int, Mapping[str, float]], dict[str, float]] | None = None
     held_out_models: Callable[[Tensors], Mapping[int, Tensors]] | None = None
+    personal_beside: bool = False
+    fine_tune: RunSpec | None = None
+    candidates: Callable[[Tensors], Sequence[Tensors]] | None = None
 
     def cohort_round(self, number: int) -> int:
         """The round whose draw decides who takes part in that round."""

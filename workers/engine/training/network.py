@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from workers.spec import RunSpec
 
 
+LossFunction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""From logits and representations, [clients, samples, classes or values], to losses [clients, samples]."""
+Pair = tuple[torch.Tensor, torch.Tensor]
+"""Logits and representations."""
 generator_lock = Lock()
 """torch's default generator belongs to the process: clients on other threads must not draw from it in between."""
 
@@ -47,6 +51,7 @@ class Network:
         self.buffers = [name for name, _ in module.named_buffers() if name not in self.keys]
         self.has_batch_statistics = any(isinstance(each, _BatchNorm) for each in module.modules())
         self.stacked: Callable[..., torch.Tensor] = vmap(self.call, in_dims=(0, 0, 0))
+        self.stacked_pair: Callable[..., Pair] = vmap(self.call_pair, in_dims=(0, 0, 0))
         self.chain = chain_of(module)
         self.channels_last = takes_channels_last(module)
         on_cpu = all(param.device.type == "cpu" for param in module.parameters())
@@ -57,19 +62,53 @@ class Network:
         result: torch.Tensor = functional_call(self.module, (params, buffers), (x,))
         return result
 
+    def call_pair(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> Pair:
+        """Logits, and for each sample what goes into the layer with parameters that is called last."""
+        inputs: list[torch.Tensor] = []
+        with ExitStack() as hooks:
+            for layer in self.module.modules():
+                if next(layer.parameters(recurse=False), None) is not None:
+                    handle = layer.register_forward_pre_hook(lambda _, given: inputs.append(given[0]))
+                    hooks.callback(handle.remove)
+            logits = self.call(params, buffers, x)
+        return logits, (inputs[-1] if inputs else logits).flatten(1)
+
     def logits(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
         """Logits [clients, samples, classes] of a stack in evaluation mode: running statistics, no dropout.
 
         A stack of one is computed as plain PyTorch would: not every model can be stacked.
         """
-        params, buffers = ({name: model[name] for name in names} for names in (self.parameters, self.buffers))
-        self.module.eval()
-        try:
+        params, buffers = self.split(model)
+        with self.in_evaluation_mode():
             if len(x) == 1:
                 return self.call(first_rows(params), first_rows(buffers), x[0])[None]
             return self.stacked(params, buffers, x)
+
+    @torch.no_grad()
+    def representations(self, model: Tensors, x: torch.Tensor) -> torch.Tensor:
+        """Of a stack, [clients, samples, values], in evaluation mode and as constants."""
+        params, buffers = self.split(model)
+        with self.in_evaluation_mode():
+            if len(x) == 1:
+                return self.call_pair(first_rows(params), first_rows(buffers), x[0])[1][None]
+            return self.stacked_pair(params, buffers, x)[1]
+
+    def split(self, model: Tensors) -> tuple[Tensors, Tensors]:
+        return {name: model[name] for name in self.parameters}, {name: model[name] for name in self.buffers}
+
+    @contextmanager
+    def in_evaluation_mode(self) -> Iterator[None]:
+        self.module.eval()
+        try:
+            yield
         finally:
             self.module.train()
+
+    def cross_entropy(self, logits: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Of every sample, [clients, samples]."""
+        smoothing = self.label_smoothing
+        each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none", label_smoothing=smoothing)
+        return each.view(y.shape)
 
     def initial(self) -> Tensors:
         tensors = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
@@ -138,15 +177,19 @@ def pool_before_relu(module: nn.Module) -> None:
 
 
 def make_network(spec: RunSpec, device: torch.device) -> Network:
-    """Built in float32 from the `init` stream, then brought to the precision of the run."""
+    network = Network(make_module(spec, device), label_smoothing=spec.local.label_smoothing)
+    network.draws = network.chain is None and draws_numbers(network, example_input(spec, device))
+    return network
+
+
+def make_module(spec: RunSpec, device: torch.device, draw: int = 0) -> nn.Module:
+    """Built in float32 from the `init` stream, then brought to the precision of the run; the run's own is draw 0."""
     catalog = load_catalog()
     classes = catalog.strategies[spec.strategy.name].model_classes(spec)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(stream(spec.seed, "init").integers(2**63)))
+        torch.manual_seed(int(stream(spec.seed, "init", round=draw).integers(2**63)))
         module = catalog.models[spec.model.name].build(spec.dataset_facts.shape, classes, spec.model)
-    network = Network(module.to(device=device, dtype=dtype_of(spec)), label_smoothing=spec.local.label_smoothing)
-    network.draws = network.chain is None and draws_numbers(network, example_input(spec, device))
-    return network
+    return module.to(device=device, dtype=dtype_of(spec))
 
 
 def example_input(spec: RunSpec, device: torch.device) -> torch.Tensor:
@@ -165,18 +208,21 @@ def stacked_gradients(
     x: torch.Tensor,
     y: torch.Tensor,
     weights: torch.Tensor | None,
+    loss_of: LossFunction | None = None,
 ) -> Gradients:
     """Losses [clients] and gradients [clients, ...] of a stack: one vmapped forward pass, one backward pass.
 
     The clients' losses are summed: no client's loss depends on another's parameters. Plain chains of linear layers
     have a backward pass of their own, without the bookkeeping that costs more than they do.
     """
-    if network.chain is not None and not network.label_smoothing:
+    if network.chain is not None and not network.label_smoothing and loss_of is None:
         return chain_gradients(network.chain, list(params), x, y, weights)
     leaves = [param.detach().requires_grad_() for param in params]
-    logits = network.stacked(dict(zip(network.parameters, leaves, strict=True)), buffers, x)
-    smoothing = network.label_smoothing
-    each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none", label_smoothing=smoothing).view(y.shape)
+    model = dict(zip(network.parameters, leaves, strict=True))
+    if loss_of is None:
+        each = network.cross_entropy(network.stacked(model, buffers, x), y)
+    else:
+        each = loss_of(*network.stacked_pair(model, buffers, x))
     losses = each.mean(1) if weights is None else (each * weights).sum(1)
     return losses.detach(), list(torch.autograd.grad(losses.sum(), leaves))
 
@@ -216,14 +262,20 @@ def single_gradients(
     x: torch.Tensor,
     y: torch.Tensor,
     weights: torch.Tensor | None,
+    loss_of: LossFunction | None = None,
 ) -> Gradients:
     """The same for a stack of one, as plain PyTorch would compute it: the reference."""
     leaves = [param[0].detach().requires_grad_() for param in params]
     own = first_rows(buffers)
-    logits = network.call(dict(zip(network.parameters, leaves, strict=True)), own, with_faster_layout(network, x[0]))
+    model, inputs = dict(zip(network.parameters, leaves, strict=True)), with_faster_layout(network, x[0])
     smoothing = network.label_smoothing
-    if weights is None:
-        loss = F.cross_entropy(logits, y[0], label_smoothing=smoothing)
+    if loss_of is not None:
+        logits, representations = network.call_pair(model, own, inputs)
+        each = loss_of(logits[None], representations[None])[0]
+        loss = each.mean() if weights is None else (each * weights[0]).sum()
+    elif weights is None:
+        loss = F.cross_entropy(network.call(model, own, inputs), y[0], label_smoothing=smoothing)
     else:
+        logits = network.call(model, own, inputs)
         loss = (F.cross_entropy(logits, y[0], reduction="none", label_smoothing=smoothing) * weights[0]).sum()
     return loss.detach()[None], [gradient[None] for gradient in torch.autograd.grad(loss, leaves)]

@@ -15,6 +15,8 @@ from workers.engine.training.optimizer import StackedOptimizer
 from workers.engine.training.schedule import Rows
 
 CLIENT_PREFIX = "client/"
+OVERRIDES = {"changes_losses": "losses", "changes_gradients": "gradient", "changes_steps": "stepped"}
+"""Flags of a local rule, and the methods that they belong to."""
 Part = Literal["train", "validation"]
 
 
@@ -72,7 +74,8 @@ class LocalWork:
     is empty, and row i is the model `tasks[i]` of its client. `params` and `buffers` are the clients' own, updated in
     place. `received` has further records of the server by name. `full_gradient` computes each client's gradient at the
     anchor over all its samples; `mean_loss` the loss of each row of a stacked model on that part of its client's
-    samples, and how many these are. `rule` is free for the local rule, `terms` is what it said of every step.
+    samples, and how many these are; `class_counts` [clients, classes] the training samples of each. `rule` is free for
+    the local rule, `terms` is what it said of every step.
     """
 
     round: int
@@ -94,6 +97,7 @@ class LocalWork:
     rule: dict[str, Any] = field(default_factory=dict)
     terms: Terms = field(default_factory=lambda: Terms())
     augment_keys: np.ndarray | None = None
+    class_counts: Callable[[], torch.Tensor] = lambda: torch.empty(0)
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,23 @@ class LocalStep:
     rows: Rows
     params: Tensors
     grads: Tensors
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What the models of some rows say of a batch, with gradients: `logits` [rows, samples, classes].
+
+    `labels` [rows, samples] are those to learn; `cross_entropy` has the losses [rows, samples] of logits like these.
+    `representations` [rows, samples, values] is what went into the last layer; `representations_of` the same of another
+    stacked model of these rows, in evaluation mode and as constants.
+    """
+
+    rows: Rows
+    labels: torch.Tensor
+    logits: torch.Tensor
+    representations: torch.Tensor
+    cross_entropy: Callable[[torch.Tensor], torch.Tensor]
+    representations_of: Callable[[Tensors], torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -130,18 +151,21 @@ class Contribution:
 class LocalRule:
     """Plain local training. A strategy overrides what differs; state between rounds goes into `work.store`.
 
-    `changes_gradients` and `changes_steps` are true for a class that overrides `gradient` or `stepped`, unless the
-    class, one derived from it or the instance says otherwise.
+    `changes_losses`, `changes_gradients` and `changes_steps` are true for a class that overrides `losses`, `gradient`
+    or `stepped`, unless the class, one derived from it or the instance says otherwise.
     """
 
+    changes_losses: bool = False
     changes_gradients: bool = False
     changes_steps: bool = False
     full_batch: bool = False
     """One step along the gradient over all samples of a client, in place of epochs of batches."""
+    personal: LocalRule | None = None
+    """Another training of the same clients on the same batches, after this one; what it ends with is not sent."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        for flag, method in (("changes_gradients", "gradient"), ("changes_steps", "stepped")):
+        for flag, method in OVERRIDES.items():
             if overrides_silently(cls, method, flag):
                 setattr(cls, flag, True)
 
@@ -155,6 +179,10 @@ class LocalRule:
     def targets(self, work: LocalWork, rows: Rows, labels: torch.Tensor) -> torch.Tensor:
         """The labels these rows learn."""
         return labels
+
+    def losses(self, work: LocalWork, predictions: Predictions) -> torch.Tensor:
+        """The loss [rows, samples] of every sample, to be differentiated. Called only where `changes_losses`."""
+        return predictions.cross_entropy(predictions.logits)
 
     def gradient(self, work: LocalWork, step: LocalStep) -> None:
         """Changes `step.grads` in place. Called only where `changes_gradients`."""

@@ -18,9 +18,9 @@ from workers.engine.training.chain import Chain, ChainState, Gradients, Update, 
 from workers.engine.training.convolutions import Convolutions, channels_last, train_convolutions
 from workers.engine.training.dropout import step_offset
 from workers.engine.training.losses import mean_losses
-from workers.engine.training.network import Network, stacked_gradients
+from workers.engine.training.network import LossFunction, Network, stacked_gradients
 from workers.engine.training.optimizer import StackedOptimizer, State
-from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part
+from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part, Predictions
 from workers.engine.training.schedule import Batch, Rows, Schedule
 from workers.errors import StopRequested
 from workers.spec import RunSpec
@@ -31,7 +31,16 @@ EVALUATION = 1 << 62
 STRETCH, CONVOLUTIONAL_STRETCH = 500_000_000, 16
 """Multiplications of a chain's forward passes in one call, some ten milliseconds; steps of a CNN in one."""
 GradientFunction = Callable[
-    [Network, Sequence[torch.Tensor], Tensors, torch.Tensor, torch.Tensor, torch.Tensor | None], Gradients
+    [
+        Network,
+        Sequence[torch.Tensor],
+        Tensors,
+        torch.Tensor,
+        torch.Tensor,
+        torch.Tensor | None,
+        LossFunction | None,
+    ],
+    Gradients,
 ]
 
 
@@ -115,6 +124,8 @@ class Trainer:
         self.rule.start(work)
         work.terms = self.rule.terms(work)
         losses = self.run_steps(work, schedule)
+        if self.rule.personal is not None:
+            replace(self, rule=self.rule.personal).train_round(assignment)
         return Outcome(
             work.clients,
             work.tasks,
@@ -166,12 +177,18 @@ class Trainer:
             mean_loss=lambda part, model: self.mean_loss(work, clients, part, model),
             dropout_keys=self.dropout_keys(clients, assignment.round),
             augment_keys=None if self.augmentation is None else self.keys("augment", clients, assignment.round),
+            class_counts=lambda: self.class_counts(clients),
         )
         return work
 
     def dropout_keys(self, clients: Sequence[ClientData], number: int) -> torch.Tensor:
         keys = self.keys("dropout", clients, number).view(np.int64)
         return torch.from_numpy(keys).to(self.samples.x.device)
+
+    def class_counts(self, clients: Sequence[ClientData]) -> torch.Tensor:
+        y, classes = self.samples.y, self.spec.dataset_facts.classes
+        indices = [torch.tensor(client.train, device=y.device) for client in clients]
+        return torch.stack([torch.bincount(y[index], minlength=classes) for index in indices])
 
     def run_steps(self, work: LocalWork, schedule: Schedule) -> torch.Tensor:
         """All steps; returns the sum of each client's losses over its steps."""
@@ -215,7 +232,7 @@ class Trainer:
     @cached_property
     def written_out(self) -> Update | None:
         """The optimizer in numbers, where nothing looks at gradients or steps: then many steps are one call."""
-        hidden = not (self.rule.changes_gradients or self.rule.changes_steps)
+        hidden = not (self.rule.changes_losses or self.rule.changes_gradients or self.rule.changes_steps)
         own_steps = type(self.optimizer).update is StackedOptimizer.update
         local = self.spec.local
         plain = local.clip_norm is None and not local.label_smoothing and not local.keep_optimizer
@@ -404,11 +421,30 @@ class Trainer:
             x = self.augmentation.apply(x, rows_of_keys(work.augment_keys, batch.rows), batch.step)
         y = self.rule.targets(work, batch.rows, batch.labels)
         weights = self.weights(batch, y)
+        loss_of = self.rule_losses(work, batch, x, y, weights) if self.rule.changes_losses else None
         if not self.network.keys and not self.network.draws:
-            return self.gradients(self.network, params, buffers, x, y, weights)
+            return self.gradients(self.network, params, buffers, x, y, weights, loss_of)
         keys = work.dropout_keys[batch.rows] + step_offset(step)
         with self.network.keyed_generator(keys):
-            return self.gradients(self.network, params, self.network.with_keys(buffers, keys), x, y, weights)
+            return self.gradients(self.network, params, self.network.with_keys(buffers, keys), x, y, weights, loss_of)
+
+    def rule_losses(
+        self, work: LocalWork, batch: Batch, x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None
+    ) -> LossFunction:
+        def losses(logits: torch.Tensor, representations: torch.Tensor) -> torch.Tensor:
+            predictions = Predictions(
+                batch.rows,
+                y,
+                logits,
+                representations,
+                cross_entropy=lambda given: self.network.cross_entropy(given, y),
+                representations_of=lambda model: self.network.representations(model, x),
+            )
+            each = self.rule.losses(work, predictions)
+            # Padding is another client's samples, which may be without end by a rule of this one.
+            return each if weights is None else torch.where(weights > 0, each, 0)
+
+        return losses
 
     def local_step(self, batch: Batch, params: list[torch.Tensor], grads: list[torch.Tensor]) -> LocalStep:
         names = self.network.parameters

@@ -231,6 +231,7 @@ class BulyanPart(AggregatePart):
 
     label = "Bulyan"
     paper = MHAMDI
+    version = 2
     name: Literal["bulyan"] = "bulyan"
     malicious: int = Field(0, ge=0)
     """How many of a round's clients may send anything at all; a cohort needs 4 * malicious + 3 clients."""

@@ -1,4 +1,4 @@
-"""What a client does alone: plain training, FedProx' pull, SCAFFOLD's correction, one full step."""
+"""What a client does alone: plain training, a term in its gradient, another loss, or one full step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pydantic import Field
 from workers.catalog.component import summed_gradient_problems
 from workers.catalog.part import Part, choice_of
 from workers.errors import Problem
+from workers.strategies.fedlc import ZHANG, smoothing_problems
+from workers.strategies.moon import LI
 
 if TYPE_CHECKING:
     from workers.engine.training.rule import LocalRule
@@ -104,6 +106,41 @@ class FedDynClient(ClientRule):
             yield Problem("strategy.aggregate", "FedNova's steps with FedDyn's terms are not known: choose another.")
 
 
+class FedLcClient(ClientRule):
+    """FedLC: the logit of class c loses tau n_c^(-1/4) in training, n_c being how often the client has it."""
+
+    label = "FedLC"
+    paper = ZHANG
+    name: Literal["fedlc"] = "fedlc"
+    tau: float = Field(1.0, gt=0)
+    """How much a class loses for being rare at a client."""
+
+    def rule(self) -> LocalRule:
+        from workers.strategies._fedlc import CalibratedLogits
+
+        return CalibratedLogits(self.tau)
+
+    def problems(self, spec: RunSpec, path: str) -> Iterable[Problem]:
+        yield from smoothing_problems(spec)
+
+
+class MoonClient(ClientRule):
+    """MOON: representations are drawn towards the global model's and away from those of the client's last model."""
+
+    label = "MOON"
+    paper = LI
+    name: Literal["moon"] = "moon"
+    mu: float = Field(1.0, ge=0)
+    """Weight of the contrastive loss."""
+    temperature: float = Field(0.5, gt=0)
+    """What similarities are divided by: lower tells them apart more sharply."""
+
+    def rule(self) -> LocalRule:
+        from workers.strategies._moon import ModelContrast
+
+        return ModelContrast(self.mu, self.temperature)
+
+
 class FedSgdClient(ClientRule):
     """A single step along the gradient over all its samples; `local.epochs` has no effect."""
 
@@ -122,6 +159,8 @@ CLIENT_RULES: tuple[type[ClientRule], ...] = (
     FedProxClient,
     ScaffoldClient,
     FedDynClient,
+    FedLcClient,
+    MoonClient,
     FedSgdClient,
 )
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from tests.workers.catalog.plugins.examples import good, write
 from workers.catalog import load_catalog
 from workers.catalog.component import Component
 from workers.catalog.plugins import StalePluginError, has_changed, plugin_components, require_unchanged
+from workers.catalog.plugins.content import content_digest
 
 BUILT_IN = load_catalog().components
 
@@ -51,13 +53,58 @@ def test_a_file_that_is_only_touched_has_not_changed(folder: Path) -> None:
     assert not has_changed(component)
 
 
-@pytest.mark.parametrize("name", ["_helper.py", "_new.py"])
-def test_private_files_beside_it_count(folder: Path, name: str) -> None:
-    write(folder, "own.py", good("own"))
+IMPORTING = {
+    "in build": good("own") + "\n    def other(self):\n        from ._helper import value\n",
+    "by the package": "from . import _helper\n" + good("own"),
+    "through another": "from ._between import value\n" + good("own"),
+    "of an installed package": "try:\n    from lab._helper import value\nexcept ImportError: ...\n" + good("own"),
+    "by a text": "import importlib\n" + good("own"),
+}
+
+
+@pytest.mark.parametrize("text", IMPORTING.values(), ids=IMPORTING)
+def test_private_files_that_it_imports_count_and_others_do_not(folder: Path, text: str) -> None:
+    write(folder, "own.py", text)
     write(folder, "_helper.py", "value = 1")
+    write(folder, "_between.py", "from ._helper import value")
+    write(folder, "neighbour.py", good("neighbour"))
+    components, problems = plugin_components(BUILT_IN)
+    neighbour, own = components
+    assert (neighbour.name, own.name, problems) == ("neighbour", "own", [])
+
+    write(folder, "_helper.py", "value = 2")
+
+    assert (has_changed(own), has_changed(neighbour)) == (True, False)
+
+
+def test_a_helper_that_comes_later_counts_from_then_on(folder: Path) -> None:
+    write(folder, "own.py", IMPORTING["in build"])
     component = read_only_component()
-    write(folder, name, "value = 2")
+    write(folder, "_other.py", "value = 1")
+    assert not has_changed(component)
+    write(folder, "_helper.py", "value = 1")
     assert has_changed(component)
+
+
+def test_a_new_file_of_a_package_counts(folder: Path) -> None:
+    write(folder, "own/__init__.py", good("own"))
+    component = read_only_component()
+    write(folder, "own/more.py", "value = 1")
+    assert has_changed(component)
+
+
+def test_an_edit_of_one_helper_leaves_the_identity_of_its_neighbours(folder: Path) -> None:
+    """SHA-256 of the file and, for each private file that it imports, name and content: as it was for one helper."""
+    for name in ("one", "two"):
+        write(folder, f"{name}.py", f"from . import _{name}\n{good(name)}")
+        write(folder, f"_{name}.py", "value = 1")
+    one, two = plugin_components(BUILT_IN)[0]
+    own = f"from . import _one\n{good('one')}_one.pyvalue = 1"
+
+    assert one.digest == hashlib.sha256(own.encode()).hexdigest()[:12]
+    write(folder, "_two.py", "value = 2")
+    assert content_digest(folder / "one.py") == one.digest
+    assert content_digest(folder / "two.py") != two.digest
 
 
 def test_a_file_that_is_gone_has_changed(folder: Path) -> None:
@@ -80,8 +127,6 @@ def test_a_public_file_that_it_imports_is_part_of_its_content(folder: Path) -> N
 
 def test_what_no_component_imports_leaves_the_digest_as_it_was(folder: Path) -> None:
     """SHA-256 of the file's content alone, as before files that are imported counted."""
-    import hashlib
-
     write(folder, "own.py", good("own"))
     write(folder, "notes.txt", "nothing")
     assert read_only_component().digest == hashlib.sha256(good("own").encode()).hexdigest()[:12]

@@ -42,13 +42,24 @@ def only_problem() -> PluginProblem:
 
 def test_the_documented_files_are_found_in_their_folders(folder: Path) -> None:
     assert write_documented(folder) == [
+        "strategies/fed_dyn.py",
+        "strategies/fed_per.py",
+        "strategies/control_variates.py",
         "strategies/fedclip.py",
         "strategies/_fedclip.py",
         "partitions/dealt.py",
         "models/mlp_16.py",
         "datasets/stripes.py",
     ]
-    assert names() == ["dataset stripes", "model mlp-16", "partition dealt", "strategy fedclip"]
+    assert names() == [
+        "dataset stripes",
+        "model mlp-16",
+        "partition dealt",
+        "strategy control-variates",
+        "strategy fed-dyn",
+        "strategy fed-per",
+        "strategy fedclip",
+    ]
 
 
 def test_a_file_may_lie_beside_the_folders_or_be_a_package(folder: Path) -> None:
@@ -194,8 +205,10 @@ def test_entry_points_name_a_module_or_a_class(tmp_path: Path, monkeypatch: pyte
 
 
 def test_another_content_is_another_identity(folder: Path) -> None:
-    """Of the file itself or of a helper beside it; neighbours do not matter. Read anew as after a restart."""
-    changes = [("0.py", good("one")), ("0.py", good("one") + "\n# new"), ("_helper.py", ""), ("two.py", good("two"))]
+    """Of the file itself or of a helper that it imports; neighbours do not matter. Read anew as after a restart."""
+    importing = "from . import _helper\n" + good("one")
+    write(folder, "0.py", good("one"))
+    changes = [("_helper.py", ""), ("0.py", importing), ("_helper.py", "a = 1"), ("two.py", good("two"))]
     seen = []
     for name, text in changes:
         write(folder, name, text)
