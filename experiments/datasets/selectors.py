@@ -49,7 +49,7 @@ class Edition:
     def part(self) -> str | None:
         """How many percent of the published training samples are here, where not all are."""
         published = getattr(self.dataset, "published", None)
-        if self.missing or not published or self.dataset.name in ("npz", "femnist"):
+        if self.missing or not published or self.dataset.name in ("npz", "own", "femnist"):
             return None
         if self.facts.train >= published.train:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from experiments.client_data.services import overview_or_request
 from experiments.core.errors import NotAllowedError, PendingError
+from experiments.datasets.forms import import_form, typed_options
 from experiments.datasets.selectors import Edition, dataset_edition, dataset_overviews, dataset_rows
 from experiments.datasets.services.jobs import home_import_folder, job_request, npz_folder
 from experiments.datasets.services.uploads import npz_upload
@@ -21,6 +22,7 @@ from experiments.housekeeping.models import DATASET_KINDS
 from experiments.models import Job, JobKind
 from experiments.web.requests import current_user, page_or_part
 from workers.catalog import load_catalog
+from workers.data_import.options import parse_options
 from workers.errors import TributaryError
 
 CONFIRMATIONS = {
@@ -34,7 +36,9 @@ def datasets(request: HttpRequest) -> HttpResponse:
     return render_datasets(request, opened=request.GET.get("open", ""))
 
 
-def render_datasets(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
+def render_datasets(
+    request: HttpRequest, *, status: int = 200, posted: Mapping[str, str] | None = None, **more: Any
+) -> HttpResponse:
     """`opened` is the one whose details are in view, `problem` what is wrong with the request that was made of it."""
     rows = dataset_rows()
     context = {
@@ -46,6 +50,7 @@ def render_datasets(request: HttpRequest, *, status: int = 200, **more: Any) -> 
         "upload_limit": settings.MAX_UPLOAD // 1_000_000,
         "npz_folder": npz_folder(),
         "import_folder": home_import_folder(),
+        "own_form": import_form((job for row in rows if row.dataset.name == "own" for job in row.jobs), posted),
         **more,
     }
     response = page_or_part(request, "pages/datasets.html", "parts/dataset_list.html", context)
@@ -59,9 +64,18 @@ def dataset_action(request: HttpRequest, name: str, action: str) -> HttpResponse
         raise Http404
     kind = JobKind(action)
     path, replace = request.POST.get("path", ""), request.POST.get("replace") == "1"
+    takes_options = name == "own" and kind == JobKind.IMPORT
 
     def submit() -> Job:
-        return job_request(actor=current_user(request), dataset=name, kind=kind, path=path, replace=replace)
+        return job_request(
+            actor=current_user(request),
+            dataset=name,
+            kind=kind,
+            path=path,
+            replace=replace,
+            options=parse_options(typed_options(request.POST)) if takes_options else None,
+            dry_run=takes_options and request.POST.get("dry_run") == "1",
+        )
 
     return submit_job(request, name, kind, submit)
 
@@ -94,7 +108,7 @@ def submit_job(request: HttpRequest, name: str, kind: JobKind, submit: Callable[
         messages.error(request, f"{name}: {error.detail}")
     except TributaryError as error:
         typed = request.POST.get("path", "")
-        return render_datasets(request, status=422, opened=name, problem=error.detail, typed=typed)
+        return render_datasets(request, status=422, opened=name, problem=error.detail, typed=typed, posted=request.POST)
     else:
         messages.success(request, f"{name}: {CONFIRMATIONS[kind]}")
     return redirect(f"{reverse('datasets')}?open={name}#dataset-{name}")

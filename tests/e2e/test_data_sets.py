@@ -47,3 +47,24 @@ def see_it_in_the_editor(page: Page) -> None:
     held.get_by_role("combobox", name="Federation").select_option("Shards (per client = 2)")
     expect(held).not_to_contain_text("IID in its labels")
     expect(held.get_by_role("img", name="Samples of some clients")).to_be_visible()
+
+
+def test_a_table_is_looked_at_first_and_then_imported(page: Page) -> None:
+    table = home_import_folder() / "e2e-patients.csv"
+    table.parent.mkdir(parents=True, exist_ok=True)
+    rows = [f"{row},{'north' if row % 2 else 'south'},{'low' if row % 4 else 'high'}" for row in range(60)]
+    table.write_text("\n".join(["age,ward,income", *rows]))
+    page.goto("/data-sets?open=own")
+    own = page.locator("#dataset-own")
+    own.get_by_label("File or folder on the server").fill(str(table))
+    own.get_by_label("Target").fill("incom")
+    own.get_by_role("button", name="Preview").click()
+    expect(own).to_contain_text("target: there is no column 'incom'. The columns are age, ward, income.")
+    own.get_by_label("Target").fill("income")
+    own.get_by_label("Client").fill("ward")
+    own.get_by_role("button", name="Preview").click()
+    expect(own).to_contain_text("48 to train, 12 to test; 2 clients")
+    expect(own.get_by_label("Client")).to_have_value("ward")
+    own.get_by_role("button", name="Import", exact=True).click()
+    expect(own).to_contain_text("48 training and 12 test samples as e2e-patients")
+    expect(own.get_by_role("img", name="Training samples by class")).to_be_visible()

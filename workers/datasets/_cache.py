@@ -13,9 +13,10 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is in the cache: facts (`classes` as far as they occur), files, and where the originals were."""
+    """What is in the cache: facts (`classes` as far as they occur), files, and where the originals were.
+
+    A lab's own tables and pictures also say the names of their classes, and how they were prepared.
+    """
 
     checksum: str
     source: str
@@ -51,6 +55,8 @@ class Manifest:
     test: int
     natural_clients: int | None
     entries: Mapping[str, Entry]
+    class_names: tuple[str, ...] = ()
+    preparation: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -79,18 +85,26 @@ def parse_manifest(path: Path, state: tuple[int, ...]) -> Manifest | None:
         if data.pop("format") != FORMAT:
             return None
         entries = {key: Entry(**entry) for key, entry in data.pop("entries").items()}
-        return Manifest(**{**data, "shape": tuple(data["shape"])}, entries=entries)
+        tuples = {key: tuple(data[key]) for key in ("shape", "class_names") if key in data}
+        return Manifest(**{**data, **tuples}, entries=entries)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def store(name: str, arrays: Arrays, source: Path) -> Manifest:
+def store(
+    name: str,
+    arrays: Arrays,
+    source: Path,
+    *,
+    class_names: tuple[str, ...] = (),
+    preparation: Mapping[str, Any] | None = None,
+) -> Manifest:
     folder = folder_of(name)
     folder.mkdir(parents=True, exist_ok=True)
     by_field = {field.name: getattr(arrays, field.name) for field in fields(arrays)}
     entries = {key: write_array(folder, key, array) for key, array in by_field.items() if array is not None}
     manifest = Manifest(
-        checksum=combined_checksum(entries),
+        checksum=combined_checksum(entries, class_names),
         source=str(source.resolve()),
         shape=arrays.train_x.shape[1:],
         classes=1 + max(int(labels.max()) for labels in (arrays.train_y, arrays.test_y) if len(labels)),
@@ -98,12 +112,35 @@ def store(name: str, arrays: Arrays, source: Path) -> Manifest:
         test=len(arrays.test_y),
         natural_clients=None if arrays.client is None else len(np.unique(arrays.client)),
         entries=entries,
+        class_names=class_names,
+        preparation=preparation or {},
     )
+    put_manifest(folder, manifest)
+    return manifest
+
+
+def put_manifest(folder: Path, manifest: Manifest) -> None:
     with part_file(folder) as part:
         part.write_text(json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1))
         part.replace(folder / MANIFEST)
     remove_strays(folder, manifest)
-    return manifest
+
+
+def adopt(name: str, draft: Path, checksum: str) -> None:
+    """What another machine wrote, from a folder beside: every file is hashed, and all of them make that checksum."""
+    manifest = parse_manifest(draft / MANIFEST, (0,))
+    if manifest is None or any(Path(entry.file).name != entry.file for entry in manifest.entries.values()):
+        raise CacheDamageError("its manifest cannot be used")
+    if combined_checksum(manifest.entries, manifest.class_names) != checksum:
+        raise CacheDamageError(f"its files do not make the checksum {checksum[:12]}")
+    for entry in manifest.entries.values():
+        check_content(draft / entry.file, entry)
+        os.utime(draft / entry.file, ns=(entry.changed, entry.changed))
+    folder = folder_of(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in manifest.entries.values():
+        (draft / entry.file).replace(folder / entry.file)
+    put_manifest(folder, manifest)
 
 
 def write_array(folder: Path, key: str, array: np.ndarray) -> Entry:
@@ -130,8 +167,11 @@ def part_file(folder: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def combined_checksum(entries: Mapping[str, Entry]) -> str:
+def combined_checksum(entries: Mapping[str, Entry], class_names: tuple[str, ...]) -> str:
+    """Names of classes are names of metrics: where a set brings its own, they are part of what it is."""
     text = "\n".join(f"{key} {entry.sha256}" for key, entry in sorted(entries.items()))
+    if class_names:
+        text += f"\nclass_names {json.dumps(class_names)}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 

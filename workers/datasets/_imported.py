@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +19,15 @@ from workers.errors import DatasetError
 
 FETCHING = 0.8
 """The share of a fetch that its download is taken to be."""
+
+
+@contextmanager
+def readable_errors(path: str) -> Iterator[None]:
+    """What the file system refuses is told in words."""
+    try:
+        yield
+    except OSError as error:
+        raise DatasetError(f"{error.filename or path} cannot be read: {error.strerror or error}.") from None
 
 
 def no_report(done: float, what: str) -> None:
@@ -86,7 +96,7 @@ class ImportedDataset(Dataset):
     def rebuild(self, name: str, manifest: _cache.Manifest, damage: _cache.CacheDamageError) -> Arrays:
         """From the originals, where they still are and still give the same data."""
         try:
-            self.import_from(Path(manifest.source))
+            self.import_again(manifest)
         except DatasetError as error:
             again = f"import it again with `manage.py datasets import {self.name} PATH`"
             raise DatasetError(
@@ -98,6 +108,10 @@ class ImportedDataset(Dataset):
                 f"The originals of {self.label} in {manifest.source} have changed: launch the run again."
             )
         return _cache.load(name, new_manifest)
+
+    def import_again(self, manifest: _cache.Manifest) -> None:
+        """As it was imported before."""
+        self.import_from(Path(manifest.source))
 
     def import_from(
         self, source: Path, report: Report = no_report, *, within: Sequence[Path] = (), replace: bool = True
@@ -121,11 +135,9 @@ class ImportedDataset(Dataset):
     def import_path(
         self, path: str, report: Report = no_report, *, within: Sequence[Path] = (), replace: bool = True
     ) -> dict[str, _cache.Manifest]:
-        """From where a person says; what the file system refuses is told in words."""
-        try:
+        """From where a person says."""
+        with readable_errors(path):
             return self.import_from(Path(path).expanduser(), report, within=within, replace=replace)
-        except OSError as error:
-            raise DatasetError(f"{error.filename or path} cannot be read: {error.strerror or error}.") from None
 
     def manifests(self) -> dict[str, _cache.Manifest]:
         """What is in the cache, of each edition, by name there."""

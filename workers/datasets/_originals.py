@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import stat
 import tarfile
 import tempfile
 import zipfile
@@ -98,14 +100,24 @@ def files_on_disk(source: Path, within: Sequence[Path]) -> Iterator[tuple[str, O
 
 
 def open_bytes(path: Path, within: Sequence[Path]) -> IO[bytes]:
-    """Looks at what was opened, not at what is there to be opened: a link may be set between the two."""
-    file = path.open("rb")
+    """Looks at what was opened, not at what is there to be opened: a link may be set between the two.
+
+    A pipe is opened without waiting for whoever may never write into it, and refused.
+    """
+    file = open(path, "rb", opener=open_without_waiting)  # noqa: SIM115 (whoever asked closes it)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise DatasetError(f"{path} is no file: take it away.")
     if within:
         real = Path(f"/proc/self/fd/{file.fileno()}").readlink()
         if not any(real.is_relative_to(folder) for folder in within):
             file.close()
             raise DatasetError(f"{path} leads out of the folders that may be imported from.")
     return file
+
+
+def open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def read_all(opener: Opener) -> bytes:

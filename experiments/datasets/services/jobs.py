@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,17 +15,30 @@ from experiments.core.errors import ConflictError, NotAllowedError
 from experiments.housekeeping.services.jobs import job_add
 from experiments.models import Job, JobKind, User
 from workers.catalog import load_catalog
+from workers.data_import.options import ImportOptions
+from workers.datasets import _cache
 from workers.datasets._imported import ImportedDataset
+from workers.datasets.own import PREFIX
 from workers.errors import Problem, SpecError
 from workers.home import home
 
 PATH_LENGTH = 1000
 
 
-def job_request(*, actor: User | None, dataset: str, kind: JobKind, path: str = "", replace: bool = False) -> Job:
+def job_request(
+    *,
+    actor: User | None,
+    dataset: str,
+    kind: JobKind,
+    path: str = "",
+    replace: bool = False,
+    options: ImportOptions | None = None,
+    dry_run: bool = False,
+) -> Job:
     """Queued, or refused with what to do. `actor` is None for files that were put into the lab's own folder.
 
-    What is here already is replaced only where an admin says so: runs that wait would find other data.
+    What is here already is replaced only where an admin says so: runs that wait would find other data. `options` are
+    for the lab's own tables and pictures; a `dry_run` of these only looks at them.
     """
     if actor is not None and not actor.may_launch:
         raise NotAllowedError("A viewer reads. Ask an admin for the role member to fetch and import data sets.")
@@ -32,13 +46,18 @@ def job_request(*, actor: User | None, dataset: str, kind: JobKind, path: str = 
     if kind == JobKind.FETCH and not importable.originals:
         raise ConflictError(importable.no_fetch)
     source = require_readable_path(path) if kind == JobKind.IMPORT else ""
-    if kind != JobKind.VERIFY:
+    stores = kind != JobKind.VERIFY and not dry_run
+    if stores:
         require_replaceable(actor, importable, replace)
+        require_free_name(options, replace)
+    request: dict[str, Any] = {"replace": replace}
+    if options is not None:
+        request |= {"options": options.model_dump(mode="json", exclude_defaults=True), "dry_run": dry_run}
     with transaction.atomic():
-        job = job_add(kind=kind, subject=dataset, path=source, request={"replace": replace}, person=actor)
+        job = job_add(kind=kind, subject=dataset, path=source, request=request, person=actor)
         if job is None:
             raise ConflictError(f"{importable.label} is being worked on already: wait until that has ended.")
-        if kind != JobKind.VERIFY:
+        if stores:
             subject = f"data set {dataset}"
             audit_record(actor=actor, action=f"dataset.{kind}", subject=subject, path=source, replace=replace)
     return job
@@ -58,6 +77,14 @@ def require_replaceable(actor: User | None, dataset: ImportedDataset, replace: b
     if not replace and dataset.name in dataset.manifests():
         raise ConflictError(
             f"{dataset.label} is here already. An admin may replace it, which everyone's runs that wait would notice."
+        )
+
+
+def require_free_name(options: ImportOptions | None, replace: bool) -> None:
+    """Where the name is known before anything is read."""
+    if options and options.name and not replace and _cache.manifest_of(f"{PREFIX}{options.name}"):
+        raise ConflictError(
+            f"There is a data set {options.name} already: give another name, or have an admin replace it."
         )
 
 

@@ -170,6 +170,7 @@ def test_every_listed_original_has_an_address_and_a_checksum() -> None:
         "femnist": 0,
         "mnist": 4,
         "npz": 0,
+        "own": 0,
         "svhn": 2,
         "uci-har": 1,
     }
