@@ -28,6 +28,20 @@ class User(AbstractUser):
         return self.is_active and self.role == Role.ADMIN
 
 
+class ProviderAccount(models.Model):
+    """Who a person is for an OpenID Connect provider: its address and the name that it never gives to anybody else."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="provider_accounts")
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+    created = models.DateTimeField(auto_now_add=True)
+    groups_lost = models.DateTimeField(null=True, blank=True)
+    """Since when the person has no group with a role: the account is disabled until they have one, not for good."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["issuer", "subject"], name="provider_account_once")]
+
+
 class Scope(models.TextChoices):
     READ = "read"
     WRITE = "write"

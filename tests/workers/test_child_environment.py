@@ -19,6 +19,8 @@ SECRETS = {
     "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
     "REDIS_URL": "redis://127.0.0.1:1/0",
     "TRIBUTARY_ADMIN_PASSWORD": "correct horse battery",
+    "TRIBUTARY_OIDC_CLIENT_SECRET": "known to the provider",
+    "TRIBUTARY_STORE": "sftp://lab:secret@files.example.org/lab",
 }
 # These are the platform itself and its servers, and not code of the lab.
 PLATFORM_PROCESSES = {"experiments/flower_apps/services.py", "experiments/datasets/services/job_processes.py"}
@@ -42,6 +44,14 @@ def test_the_secrets_go_and_the_rest_stays(secrets: None, monkeypatch: pytest.Mo
     environment = environment_without_secrets()
     assert not SECRETS.keys() & environment.keys()
     assert environment["HF_HOME"] == "/models"
+
+
+def test_the_keys_of_a_store_go_with_it_and_are_the_plugins_own_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRIBUTARY_STORE", raising=False)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3")
+    assert environment_without_secrets()["AWS_SECRET_ACCESS_KEY"] == "s3"
+    monkeypatch.setenv("TRIBUTARY_STORE", "s3://bucket/lab")
+    assert "AWS_SECRET_ACCESS_KEY" not in environment_without_secrets()
 
 
 def test_a_runner_has_none(secrets: None) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
-from experiments.models import Attempt, Membership, Token, User
+from experiments.models import Attempt, Membership, ProviderAccount, Token, User
 
 RECENT_DAYS = 30
 NO_TIME = timedelta()
@@ -34,6 +34,8 @@ class PersonRow:
     studies: int
     tokens: int
     usage: Usage
+    signs_on: bool = False
+    """With the account of a provider."""
 
     @property
     def invited(self) -> bool:
@@ -44,11 +46,13 @@ class PersonRow:
 def people_rows() -> list[PersonRow]:
     """By name, those who are disabled last."""
     people = User.objects.annotate(
-        made=Count("studies", distinct=True), keys=Count("tokens", filter=Q(tokens__revoked=None), distinct=True)
+        made=Count("studies", distinct=True),
+        keys=Count("tokens", filter=Q(tokens__revoked=None), distinct=True),
+        has_provider=Exists(ProviderAccount.objects.filter(person=OuterRef("pk"))),
     )
     usage = usage_by_person()
     return [
-        PersonRow(each, each.made, each.keys, usage.get(each.pk, Usage()))
+        PersonRow(each, each.made, each.keys, usage.get(each.pk, Usage()), each.has_provider)
         for each in people.order_by("-is_active", "username")
     ]
 

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from experiments.access.services.audit import audit_record
-from experiments.access.services.passwords import PasswordLink, sign_password_link
+from experiments.access.services.passwords import PasswordLink, require_password_login, sign_password_link
 from experiments.access.services.rights import require_admin
 from experiments.core.errors import ConflictError
 from experiments.models import Role, User
@@ -33,6 +33,8 @@ def user_create(
     *, name: str, role: str = Role.MEMBER, password: str | None = None, actor: User | None = None
 ) -> tuple[User, str | None]:
     """The user, and the password if it was generated: shown once, stored hashed. No actor: the server's shell."""
+    if actor:
+        require_password_login()
     generated_password = None if password else secrets.token_urlsafe(12)
     user = checked_user(name, role, password, actor)
     user.set_password(password or generated_password)
@@ -42,6 +44,7 @@ def user_create(
 
 def user_invite(*, name: str, role: str, actor: User) -> tuple[User, PasswordLink]:
     """The user, who has no password yet, and the one-time link with which they choose it."""
+    require_password_login()
     user = checked_user(name, role, None, actor)
     user.set_unusable_password()
     save_new_user(user, actor, "user.invite")
@@ -88,6 +91,7 @@ def user_change(user: User, actor: User | None, action: str, **fields: Any) -> U
             raise ConflictError(f"{account.username} is the only admin: make somebody else one first.")
         if before != fields:
             account.save(update_fields=list(fields))
+            account.provider_accounts.update(groups_lost=None)
             detail = {"before": before["role"], "role": account.role} if "role" in fields else {}
             audit_record(actor=actor, action=action, subject=f"user {account.username}", **detail)
             notify_access()

@@ -50,9 +50,9 @@ def log_in_succeed(*, attempt: AuditEntry, person: User) -> None:
     attempt.save(update_fields=["action", "actor", "actor_name", "subject"])
 
 
-def record_log_in(*, person: User, address: str) -> None:
-    """One that needed no password: with a one-time link."""
-    audit_record(actor=person, action=LOGGED_IN, subject=log_in_subject(person.username), address=address)
+def record_log_in(*, person: User, address: str, **detail: str) -> None:
+    """One that needed no password: with a one-time link, or with a provider."""
+    audit_record(actor=person, action=LOGGED_IN, subject=log_in_subject(person.username), address=address, **detail)
 
 
 def is_log_in_closed(*, name: str, address: str, device: str) -> bool:

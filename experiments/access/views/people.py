@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -113,4 +114,5 @@ def account_password_link(request: HttpRequest, pk: int) -> HttpResponse:
 
 def render_people(request: HttpRequest, status: int = 200, **more: Any) -> HttpResponse:
     context = {"rows": people_rows(), "roles": Role.choices, "link_days": LINK_DAYS, "given": {"role": Role.MEMBER}}
+    context["sign_on_groups"] = settings.SIGN_ON and settings.SIGN_ON.group_roles
     return render(request, "pages/people.html", {**context, **more}, status=status)

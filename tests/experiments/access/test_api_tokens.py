@@ -37,6 +37,18 @@ def test_a_read_token_reads_and_no_more(owner: User, program: Program, block: di
     assert not Study.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("dry_run=true", 200), ("dry_run=1", 403), ("dry_run=true&dry_run=false", 403), ("dry_run=false", 403)],
+)
+def test_a_read_token_checks_a_grid(
+    owner: User, program: Program, block: dict[str, Any], query: str, status: int
+) -> None:
+    body = {"name": "x", "blocks": [block]}
+    assert program(owner, "read").post(f"/api/v1/studies?{query}", body, content_type=JSON).status_code == status
+    assert not Study.objects.exists()
+
+
 def test_a_viewers_write_token_may_no_more_than_a_viewer(viewer: User, program: Program, block: dict[str, Any]) -> None:
     answer = program(viewer).post("/api/v1/studies", {"name": "x", "blocks": [block]}, content_type=JSON)
     assert answer.status_code == 403
