@@ -34,6 +34,7 @@ class MlflowClient:
     """Its REST interface over one connection, without a library in between."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self.connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
 
     def renew(self) -> None:

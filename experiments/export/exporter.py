@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from experiments.core.database import snapshot
 from experiments.export.columns import RunColumns, read_run_columns
-from experiments.export.reading import snapshot
 from experiments.export.tables.clients import client_table
 from experiments.export.tables.metrics import metric_table
 from experiments.export.tables.notes import note_table

@@ -6,11 +6,11 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from queue import Empty, Full, Queue
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection
 
 from workers.errors import TributaryError
 
@@ -107,25 +107,6 @@ def split_fields(row: bytes) -> Fields:
 
 
 Rows = Sequence[Any]
-READ_ONLY_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# A reader that stalls would keep PostgreSQL from clearing away what was overwritten meanwhile.
-IDLE_TIMEOUT = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
-
-
-@contextmanager
-def snapshot() -> Iterator[None]:
-    """All reads inside see the database as it was at the first of them, whatever runs commit meanwhile.
-
-    Inside a transaction of the caller's own, that one decides.
-    """
-    if connection.in_atomic_block:
-        yield
-        return
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(READ_ONLY_SNAPSHOT)
-            cursor.execute(IDLE_TIMEOUT)
-        yield
 
 
 def fetch_pieces(sql: str, parameters: Mapping[str, Any], size: int) -> Iterator[Rows]:

@@ -39,6 +39,8 @@ DESCRIPTION = "Runs of a script, logged from where it ran: not computed here, an
 NOT_LOGGED = "Run {run} was computed here: only logged runs are told from outside."
 ENDED = "Run {run} is {state}: nothing is added to it any more."
 MOST_CONFIG_KEYS, MOST_METRICS, MOST_ROUNDS, MOST_NAME, MOST_TEXT = 200, 1000, 5000, 100, 2000
+MOST_CONFIG_TEXT = 50_000
+"""Characters of a whole config: every run has its own, and a page reads those of thousands of runs."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def logged_run_start(*, owner: User, start: LoggedStart) -> tuple[Run, Study, bo
     if problems := start_problems(start):
         raise SpecError(problems)
     spec = logged_spec(start)
-    identity = digest(["logged", owner.pk, start.key or uuid4().hex])
+    identity = run_identity(owner, start.key or uuid4().hex)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)
         before = Run.objects.filter(hash=identity).first()
@@ -73,18 +75,24 @@ def logged_run_start(*, owner: User, start: LoggedStart) -> tuple[Run, Study, bo
             return before, same_start(before, spec), False
         require_room(owner, 1)
         study = logged_study(owner, start.study)
+        require_room_in(study, 1)
         run = create_run(identity, spec, start)
-        add_member(study, run)
+        add_members(study, [run])
         notify_study(study.pk, "launched")
         notify_states([run.pk])
         audit_record(actor=owner, action="run.log", subject=f"run {run.pk}", study=study.pk)
     return run, study, True
 
 
+def run_identity(owner: User, key: str) -> str:
+    return digest(["logged", owner.pk, key])
+
+
 def start_problems(start: LoggedStart) -> list[Problem]:
     checks = [
         (not start.study.strip(), "study", "A run belongs to a study: give its name."),
         (len(start.config) > MOST_CONFIG_KEYS, "config", f"At most {MOST_CONFIG_KEYS} keys."),
+        (config_letters(start) > MOST_CONFIG_TEXT, "config", f"At most {MOST_CONFIG_TEXT:,} characters in all."),
     ]
     problems = [Problem(path, message) for wrong, path, message in checks if wrong]
     for key, value in start.config.items():
@@ -94,7 +102,14 @@ def start_problems(start: LoggedStart) -> list[Problem]:
             problems.append(Problem(f"config.{key}", "Not a finite number: give it as text."))
         elif isinstance(value, str) and len(value) > MOST_TEXT:
             problems.append(Problem(f"config.{key}", f"At most {MOST_TEXT} characters."))
+    for key, text in start.provenance.items():
+        if len(key) > MOST_NAME or len(str(text)) > MOST_TEXT:
+            problems.append(Problem(f"provenance.{key[:MOST_NAME]}", f"At most {MOST_TEXT} characters."))
     return problems
+
+
+def config_letters(start: LoggedStart) -> int:
+    return sum(len(key) + len(str(value)) for key, value in start.config.items())
 
 
 def logged_spec(start: LoggedStart) -> dict[str, Any]:
@@ -126,6 +141,12 @@ def logged_study(owner: User, name: str) -> Study:
     )
 
 
+def require_room_in(study: Study, new: int) -> None:
+    if study.memberships.count() + new > settings.MAX_RUNS:
+        message = f"A study has at most {settings.MAX_RUNS:,} runs: give another name."
+        raise SpecError([Problem("study", message)], message)
+
+
 def create_run(identity: str, spec: dict[str, Any], start: LoggedStart) -> Run:
     token = uuid4()
     run = Run.objects.create(
@@ -146,16 +167,19 @@ def create_run(identity: str, spec: dict[str, Any], start: LoggedStart) -> Run:
     return run
 
 
-def add_member(study: Study, run: Run) -> None:
+def add_members(study: Study, runs: Sequence[Run]) -> None:
     """The study's blocks say what it holds, a block for each cell."""
     last = Membership.objects.filter(study=study).aggregate(last=Max("position"))["last"]
-    place = 0 if last is None else last + 1
-    Membership.objects.create(study=study, run=run, position=place, turn=place)
-    block = next((each for each in study.blocks if each["app"] == run.spec["app"]), None)
-    if block is None:
-        study.blocks.append({"app": run.spec["app"], "seeds": [run.seed]})
-    elif run.seed not in block["seeds"]:
-        block["seeds"] = sorted([*block["seeds"], run.seed])
+    first = 0 if last is None else last + 1
+    Membership.objects.bulk_create(
+        Membership(study=study, run=run, position=place, turn=place) for place, run in enumerate(runs, start=first)
+    )
+    blocks = {digest(each["app"]): each for each in study.blocks}
+    for run in runs:
+        block = blocks.setdefault(digest(run.spec["app"]), {"app": run.spec["app"], "seeds": []})
+        if run.seed not in block["seeds"]:
+            block["seeds"] = sorted([*block["seeds"], run.seed])
+    study.blocks = list(blocks.values())
     study.save(update_fields=["blocks"])
 
 
@@ -198,21 +222,28 @@ def add_values(run: Run, merged: Mapping[int, Mapping[str, float]]) -> None:
 
 
 def require_sound(rounds: Sequence[LoggedRound]) -> None:
+    problems = [Problem(each.path.removeprefix("rounds."), each.message) for each in round_problems(rounds)]
+    if len(rounds) > MOST_ROUNDS:
+        problems.append(Problem("", f"At most {MOST_ROUNDS:,} rounds at once: send the others after them."))
+    if problems:
+        raise SpecError(problems)
+
+
+def round_problems(rounds: Sequence[LoggedRound]) -> list[Problem]:
     problems = [
-        Problem(f"{place}.metrics.{name[:MOST_NAME]}", f"A metric's name has 1 to {MOST_NAME} characters.")
+        Problem(f"rounds.{place}.metrics.{name[:MOST_NAME]}", f"A metric's name has 1 to {MOST_NAME} characters.")
         for place, each in enumerate(rounds)
         for name in each.metrics
         if not name.strip() or len(name) > MOST_NAME or name != plain_text(name)
     ]
     problems += [
-        Problem(f"{place}.metrics", f"At most {MOST_METRICS} values a round.")
+        Problem(f"rounds.{place}.metrics", f"At most {MOST_METRICS} values a round.")
         for place, each in enumerate(rounds)
         if len(each.metrics) > MOST_METRICS
     ]
-    if len(rounds) > MOST_ROUNDS:
-        problems.append(Problem("", f"At most {MOST_ROUNDS:,} rounds at once: send the others after them."))
-    if problems:
-        raise SpecError(problems)
+    if len({name for each in rounds for name in each.metrics}) > MOST_METRICS:
+        problems.append(Problem("", f"At most {MOST_METRICS} metrics."))
+    return problems
 
 
 def lock_logged(actor: User, run: Run) -> None:

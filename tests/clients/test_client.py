@@ -218,3 +218,48 @@ def test_the_command_line_launches_shows_and_exports(
     assert r"\begin{tabular}" in capsys.readouterr().out
     assert main(["launch", str(grid), "strategy.muu=1"]) == 1
     assert "blocks.0.strategy.muu" in capsys.readouterr().err
+
+
+def test_a_fork_that_ends_does_not_end_the_run(lab: Connection) -> None:
+    run = tributary.init("Forked")
+    run.log({"loss": 1.0})
+    child = os.fork()
+    if not child:
+        run.finish()  # as `atexit` would
+        os._exit(0)
+    os.waitpid(child, 0)
+    run.log({"loss": 0.5})
+    run.finish()
+    logged = Run.objects.get()
+    assert (logged.state, curve(logged.pk, "loss")) == (RunState.DONE, {0: 1.0, 1: 0.5})
+
+
+def test_what_the_lab_does_not_take_is_said_once_kept_and_in_nobodys_way(
+    lab: Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def log_wrongly() -> tributary.LoggedRun:
+        run = tributary.init("Wrong", script="a.py")
+        run.log({"x" * 101: 1.0})
+        run.finish()
+        return run
+
+    with pytest.warns(UserWarning, match="kept") as told:
+        wrong = log_wrongly()
+    refusals = [each for each in told if "A metric's name has 1 to 100 characters" in str(each.message)]
+    assert len(refusals) == 1
+    away = Connection(Login("http://127.0.0.1:1", "secret"))
+    right = tributary.init("Right", lab=away, script="b.py")
+    right.log({"loss": 1.0})
+    with pytest.warns(UserWarning, match="tributary sync"):
+        right.finish()
+    assert main(["sync"]) == 0
+    assert "refused, and kept: " in capsys.readouterr().out
+    assert Run.objects.get(studies__name="Right").state == RunState.DONE
+    assert [each.path for each in waiting_files()] == [wrong.file.path]
+
+
+def test_a_round_before_the_first_is_refused_at_once(lab: Connection) -> None:
+    run = tributary.init("Negative")
+    with pytest.raises(ValueError, match="Rounds are numbered from 0, not -1"):
+        run.log({"loss": 1.0}, round=-1)
+    run.finish()

@@ -16,6 +16,7 @@ from experiments.export.columns import RunColumns
 from experiments.export.reading import fetch_pieces
 from experiments.export.tables.table import WORD, Table
 from experiments.statistics.curves import RunSeeds, read_run_seeds
+from experiments.statistics.stored_numbers import decode_numbers
 
 LINES = 8
 """Cells and metrics at a time: each is as long as its runs are together."""
@@ -31,11 +32,12 @@ OWN = {
     "missed": pa.int64(),
 }
 LINES_OF_CELLS = """
-    SELECT min(run.id), metric.name, string_agg(int8send(metric.run_id), ''::bytea),
-        string_agg(int4send(metric.round), ''::bytea), string_agg(float8send(metric.value), ''::bytea)
-    FROM experiments_metric metric JOIN experiments_run run ON run.id = metric.run_id
-    WHERE metric.run_id = ANY(%(runs)s) AND (%(names)s::text[] IS NULL OR metric.name = ANY(%(names)s))
-    GROUP BY run.cell, metric.name ORDER BY run.cell, metric.name
+    SELECT min(run.id), curve.name, string_agg(int8send(curve.run_id), ''::bytea),
+        string_agg(int4send(octet_length(curve.numbers)), ''::bytea), string_agg(curve.numbers, ''::bytea)
+    FROM (SELECT run_id, name, array_send(numbers) AS numbers FROM experiments_curve) AS curve
+    JOIN experiments_run run ON run.id = curve.run_id
+    WHERE curve.run_id = ANY(%(runs)s) AND (%(names)s::text[] IS NULL OR curve.name = ANY(%(names)s))
+    GROUP BY run.cell, curve.name ORDER BY run.cell, curve.name
 """
 
 
@@ -51,12 +53,12 @@ def summary_table(facts: RunColumns, names: Sequence[str] = ()) -> Table:
 
 def batch_of(facts: RunColumns, schema: Any, seeds: RunSeeds, lines: Sequence[Any]) -> Any:
     first_runs, names, *packed = zip(*lines, strict=True)
-    run_ids, rounds, values = (
-        np.frombuffer(b"".join(column), kind) for column, kind in zip(packed, (">i8", ">i4", ">f8"), strict=True)
+    run_ids, sizes = (
+        np.frombuffer(b"".join(column), kind) for column, kind in zip(packed, (">i8", ">i4"), strict=False)
     )
-    rounds = rounds.astype(np.int64)
-    places = np.repeat(np.arange(len(lines)), [len(column) // 8 for column in packed[0]])
-    columns, missed = seeds.statistics(places, run_ids.astype(np.int64), rounds, values)
+    arrays, rounds, values = decode_numbers(b"".join(packed[2]), sizes)
+    places = np.repeat(np.arange(len(lines)), [len(column) // 8 for column in packed[0]])[arrays]
+    columns, missed = seeds.statistics(places, run_ids.astype(np.int64)[arrays], rounds, values)
     line_of_row = places[columns.first]
     own = [
         pa.array(rounds[columns.first], pa.int32()),

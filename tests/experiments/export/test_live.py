@@ -13,13 +13,14 @@ from django.db import connection
 
 from experiments.access.services.tokens import token_create
 from experiments.models import Run, Study, User
+from experiments.results.services.curves import insert_from_rows
 from tests.experiments.lab import launched, runs_in_order
 from tests.live import LivePlatform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 100_000
-FILL = (
-    "INSERT INTO experiments_metric (run_id, round, name, value) SELECT %s, i, 'loss', i FROM generate_series(1, %s) i"
+FILL = insert_from_rows(
+    "SELECT %s AS run_id, i AS round, 'loss' AS name, i::float8 AS value FROM generate_series(1, %s) i"
 )
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from asgiref.sync import async_to_sync
+from config.processes import child_environment
 from django.test import Client
 
 from experiments.core.errors import BusyError
@@ -13,8 +18,8 @@ from experiments.export.writing import PartStream
 from experiments.models import User
 
 
-def test_one_person_takes_two_and_all_together_no_more_than_there_are() -> None:
-    slots = ExportSlots(3)
+def test_one_person_takes_two_and_all_together_no_more_than_there_are(tmp_path: Path) -> None:
+    slots = ExportSlots(3, tmp_path / "locks")
     slots.take(1)
     slots.take(1)
     with pytest.raises(BusyError, match="You have 2 exports under way"):
@@ -24,7 +29,30 @@ def test_one_person_takes_two_and_all_together_no_more_than_there_are() -> None:
         slots.take(3)
     slots.give_back(1)
     slots.take(3)
-    assert slots.taken == {1: 1, 2: 1, 3: 1}
+    assert [person for person, _ in slots.taken] == [1, 2, 3]
+    for person in (1, 2, 3):
+        slots.give_back(person)
+
+
+def test_what_one_person_has_counts_in_every_web_process_until_it_ends(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from experiments.export.slots import ExportSlots;"
+        "slots = ExportSlots(8, Path(sys.argv[1])); slots.take(1); slots.take(1); print('taken', flush=True);"
+        "sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    slots = ExportSlots(8, tmp_path)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment()) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"taken\n"
+        with pytest.raises(BusyError, match="You have 2 exports under way"):
+            slots.take(1)
+        slots.take(2)
+        other.kill()
+    slots.take(1)
+    assert [person for person, _ in slots.taken] == [2, 1]
+    for person in (1, 2):
+        slots.give_back(person)
 
 
 def test_an_export_too_many_gets_429_with_the_time_to_wait(mine: Client, owner: User) -> None:
@@ -38,11 +66,11 @@ def test_an_export_too_many_gets_429_with_the_time_to_wait(mine: Client, owner: 
             export_slots().give_back(owner.pk)
 
 
-def test_what_cannot_be_exported_holds_no_slot(mine: Client) -> None:
+def test_what_cannot_be_exported_holds_no_slot(mine: Client, owner: User) -> None:
     for _ in range(3):
         assert mine.get("/api/v1/metrics?study=999999").status_code == 404
         assert mine.get("/api/v1/metrics?strat=fedavg").status_code == 422
-    assert not export_slots().taken
+    assert owner.pk not in [person for person, _ in export_slots().taken]
 
 
 def test_a_stream_gives_its_slot_back_once_however_it_ends(db: None) -> None:

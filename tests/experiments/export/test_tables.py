@@ -30,18 +30,17 @@ def test_each_curve_comes_whole_and_in_order(owner: User) -> None:
     ]
 
 
-def test_long_curves_travel_in_segments(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.export.tables.metrics.SEGMENT", 4)
-    monkeypatch.setattr("experiments.export.tables.metrics.PIECE", 5 * 20)
-    study = launched(owner, strategy={"name": "fedavg"}, seeds=[3], rounds=10)
-    record(runs_in_order(study)[0], {"loss": [float(number) for number in range(11)], "accuracy": [1.0] * 11})
+def test_long_curves_travel_in_blocks(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.export.tables.metrics.PIECE", 100)
+    study = launched(owner, strategy={"name": "fedavg"}, seeds=[3], rounds=150)
+    record(runs_in_order(study)[0], {"loss": [float(number) for number in range(151)], "accuracy": [1.0] * 151})
     exported = build_table(ExportRequest(filters={"study": [str(study.pk)]}))
     sizes, values = [], []
     for batch in exported.batches:
         sizes.append(batch.num_rows)
         values += batch.column("value").to_pylist()
-    assert max(sizes) == 4
-    assert values == [1.0] * 11 + [float(number) for number in range(11)]
+    assert sizes == [64, 64, 23, 64, 64, 23]
+    assert values == [1.0] * 151 + [float(number) for number in range(151)]
 
 
 def test_columns_are_the_fields_that_differ_with_the_types_they_have(owner: User) -> None:

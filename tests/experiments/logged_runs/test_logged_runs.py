@@ -179,3 +179,54 @@ def test_the_run_page_says_that_it_was_logged(as_owner: Client, run: int) -> Non
     assert "logged, not computed here" in page
     assert f"/runs/{run}/retry" not in page
     assert f"/studies/new?run={run}" not in page
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"provenance": {"commit": "x" * 2_001}}, "provenance.commit"),
+        ({"config": {f"key {number}": "y" * 1_000 for number in range(60)}}, "config"),
+    ],
+)
+def test_what_every_page_would_have_to_read_has_an_end(as_owner: Client, change: dict[str, Any], path: str) -> None:
+    answer = post(as_owner, API, {**START, **change}, 422)
+    assert [error["path"] for error in answer["errors"]] == [path]
+    assert not Study.objects.exists()
+
+
+def test_a_study_of_logged_runs_has_no_more_runs_than_others(as_owner: Client, run: int, settings: Any) -> None:
+    settings.MAX_RUNS = 1
+    answer = post(as_owner, API, {**START, "key": "b"}, 422)
+    assert answer["detail"] == "A study has at most 1 runs: give another name."
+    assert post(as_owner, API, START, 200)["id"] == run  # one that is begun goes on
+    assert post(as_owner, API, {**START, "key": "b", "study": "Another"}, 201)["id"] != run
+
+
+def test_rounds_bring_no_new_metric_each(as_owner: Client, run: int) -> None:
+    rounds = [{"round": place, "metrics": {f"m{place}": 1.0}} for place in range(1_001)]
+    answer = post(as_owner, f"{API}/{run}/rounds", rounds, 422)
+    assert [error["message"] for error in answer["errors"]] == ["At most 1000 metrics."]
+    assert values(run) == {}
+
+
+def test_the_run_page_has_the_scripts_versions_and_nothing_that_only_the_lab_knows(as_owner: Client) -> None:
+    start = {**START, "provenance": {"commit": "9ab01cd", "torch": "2.13.0"}}
+    run = post(as_owner, API, start, 201)["id"]
+    post(as_owner, f"{API}/{run}/rounds", [{"round": 1, "metrics": {"accuracy": 0.5}}])
+    page = as_owner.get(f"/runs/{run}").content.decode()
+    assert "commit 9ab01cd" in page
+    assert "torch 2.13.0" in page
+    for panel in ('id="run-clients"', 'id="run-costs"', "<dt>Engine</dt>"):
+        assert panel not in page
+    post(as_owner, f"{API}/{run}/rounds", [{"round": 1, "metrics": {"seconds": 2.0}}])
+    assert 'id="run-costs"' in as_owner.get(f"/runs/{run}").content.decode()
+
+
+def test_compare_names_what_the_labs_own_runs_have_beside_those_of_a_script(
+    as_owner: Client, owner: User, finished_study: Study
+) -> None:
+    from tests.experiments import lab
+
+    computed = lab.launched(owner)
+    page = as_owner.get(f"/compare?study={computed.pk}&study={finished_study.pk}").content.decode()
+    assert "Digits · Logistic regression · IID · FedAvg and FedProx (μ = 0.1) and train.py" in page

@@ -11,17 +11,20 @@ run.log({"accuracy": 0.71}, round=3)
 run.finish()
 """
 
+from tributary.comparison import Comparison, compare
 from tributary.connection import AwayError, Connection, LabError, Login, connect
 from tributary.logged import LoggedRun, init
 from tributary.studies import Study, launch, studies, study
 
 __all__ = [
     "AwayError",
+    "Comparison",
     "Connection",
     "LabError",
     "LoggedRun",
     "Login",
     "Study",
+    "compare",
     "connect",
     "init",
     "launch",

@@ -11,10 +11,13 @@ from typing import Any
 
 from tributary.connection import Connection, LabError, Login, connect, store_login
 from tributary.definitions import parse_assignment
+from tributary.exports import export_mlflow, export_tensorboard
+from tributary.imports import KINDS, plan_rows, prepare, read_source, send_all, undo
 from tributary.outbox import synchronise
 from tributary.studies import Study, launch, progress_text, studies, study
 
 Row = Sequence[Any]
+EXPORT_HELP = "tensorboard: PATH is a folder; mlflow: PATH is a tracking store, or a server's address"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,11 +71,21 @@ def make_parser() -> argparse.ArgumentParser:
     )
     export.add_argument("study", type=int)
     export.add_argument("path")
+    export.add_argument("--to", choices=("table", "tensorboard", "mlflow"), default="table", help=EXPORT_HELP)
+    bring = add("import", import_results, "Results of elsewhere as logged runs: tributary import csv results.csv")
+    bring.add_argument("kind", nargs="?", choices=KINDS)
+    bring.add_argument("source", nargs="?", help="a file or folder; of MLflow a store or a server's address")
+    bring.add_argument("--study", help="its name; otherwise that of the source")
+    bring.add_argument("--mapping", help="which column is what, as YAML or JSON; for csv and parquet")
+    bring.add_argument("--every", type=int, default=1, metavar="N", help="of very long runs only every N-th round")
+    bring.add_argument("--dry-run", action="store_true", help="show what would come, and store nothing")
+    bring.add_argument("--undo", metavar="STUDY", help="delete a study of imported runs, by name or number")
     compare = add("compare", compare_studies, "The table that the page Compare has.")
     compare.add_argument("studies", type=int, nargs="+")
     compare.add_argument("--latex", action="store_true")
     compare.add_argument("--metric", default="accuracy")
     add("sync", sync, "Sends what scripts logged while the lab was away.")
+    add("mcp", serve_agents, "The lab's tools for an agent, over stdin and stdout (Model Context Protocol).")
     return parser
 
 
@@ -160,8 +173,33 @@ def retry_study(options: argparse.Namespace) -> int:
     return 0
 
 
+def import_results(options: argparse.Namespace) -> int:
+    if options.undo:
+        sys.stdout.write(f"Study {undo(connect(), options.undo)} is deleted.\n")
+        return 0
+    if not options.source:
+        raise LabError(0, "Say what and where from, as in: tributary import csv results.csv --study NAME --dry-run")
+    runs = read_source(options.kind, options.source, options.mapping)
+    messages = prepare(runs, options.source, options.study, max(1, options.every))
+    if options.dry_run:
+        write_table(plan_rows(connect(), messages, options.kind, options.source))
+        return 0
+    counts = send_all(connect(), messages, options.kind, options.source)
+    sys.stdout.write(f"{counts['new']} runs imported, {counts['known']} were there.\n")
+    return 0
+
+
 def export_study(options: argparse.Namespace) -> int:
     began = time.monotonic()
+    if options.to == "tensorboard":
+        count = export_tensorboard(study(options.study), options.path)
+        sys.stdout.write(f"{options.path}: {count} runs in {time.monotonic() - began:.1f} s\n")
+        return 0
+    if options.to == "mlflow":
+        counts = export_mlflow(study(options.study), options.path)
+        words = f"{counts['new']} runs written, {counts['known']} were there"
+        sys.stdout.write(f"{options.path}: {words}, in {time.monotonic() - began:.1f} s\n")
+        return 0
     path = study(options.study).export(options.path)
     sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes in {time.monotonic() - began:.1f} s\n")
     return 0
@@ -181,6 +219,13 @@ def sync(options: argparse.Namespace) -> int:
         sys.stdout.write(f"{file.path.stem[:12]} run {file.run or '–'}: {state}\n")
     if not sent:
         sys.stdout.write("Nothing waits to be sent.\n")
+    return 0
+
+
+def serve_agents(options: argparse.Namespace) -> int:
+    from tributary.mcp_server import serve  # the SDK is optional, and other commands need not wait for it
+
+    serve()
     return 0
 
 

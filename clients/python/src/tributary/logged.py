@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tributary.connection import AwayError, Connection, LabError, connect
+from tributary.connection import BUSY, AwayError, Connection, LabError, connect
 from tributary.outbox import FINISH, GONE_ON, RunFile
 
 SEND_SECONDS, LONGEST_WAIT = 0.5, 30.0
@@ -55,6 +55,8 @@ class LoggedRun:
         self.next_round = 0
         self.ended = False
         self.refused = False
+        self.complaint = ""
+        self.process = os.getpid()
         self.state = ""
         self.descriptor = os.open(file.path, os.O_WRONLY | os.O_APPEND)
         self.wake = threading.Event()
@@ -73,13 +75,15 @@ class LoggedRun:
             raise RuntimeError("The run has ended: nothing is logged after finish().")
         if round is None:
             round = self.next_round  # noqa: A001
+        if round < 0:
+            raise ValueError(f"Rounds are numbered from 0, not {round}.")
         self.next_round = round + 1
         fields = ",".join(f"{quote(name)}:{number_text(value)}" for name, value in metrics.items())
         os.write(self.descriptor, f'{{"round":{int(round)},"metrics":{{{fields}}}}}\n'.encode())
 
     def finish(self, failed: bool = False, reason: str = "") -> None:
         """Ends the run, and waits a minute at most until the lab has heard all of it. A second call does nothing."""
-        if self.ended:
+        if self.ended or os.getpid() != self.process:  # a fork that ends is not the end of the run
             return
         self.ended = True
         atexit.unregister(self.finish)
@@ -120,12 +124,19 @@ class LoggedRun:
                         self.refused = True
                         self.file.remove()
                         return
+                    self.complain(error)
                     pause = min(2 * pause, LONGEST_WAIT)
                 if last:
                     if self.file.finished:
                         self.file.remove()
                     return
                 self.wake.wait(pause)
+
+    def complain(self, error: LabError) -> None:
+        """Once for each reason: the loop goes on, and what it logs is kept."""
+        if error.status not in BUSY and str(error) != self.complaint:
+            self.complaint = str(error)
+            warnings.warn(f"The lab refuses what this run logged, which is kept: {error}", stacklevel=2)
 
 
 def quote(name: str) -> str:

@@ -24,6 +24,8 @@ except ImportError:  # Windows: two senders of one run at once are not kept apar
 FOLDER = "TRIBUTARY_OUTBOX"
 ROUNDS_AT_ONCE = 500
 START, FINISH = "start", "finish"
+NOT_ADMITTED = (401, 429)
+"""Nothing else would be taken either."""
 GONE_ON = (404, 409)
 """The lab has deleted, cancelled or ended the run: what is left of it has no place there."""
 
@@ -141,10 +143,12 @@ def synchronise(lab: Connection) -> Iterator[tuple[RunFile, str]]:
             except AwayError:
                 raise
             except LabError as error:
-                if error.status not in GONE_ON:
+                if error.status in NOT_ADMITTED:
                     raise
-                state = f"given up: {error.detail}"
-                each.remove()
+                state = f"refused, and kept: {error}"
+                if error.status in GONE_ON:
+                    state = f"given up: {error.detail}"
+                    each.remove()
             if each.path.exists() and each.finished:
                 each.remove()
             yield each, state or "nothing to send"
