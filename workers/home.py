@@ -41,6 +41,26 @@ def checkpoint_folder(run: int) -> Path:
     return run_folder(run) / "checkpoints"
 
 
+def attempt_folder(run: int, token: UUID) -> Path:
+    """Where an attempt writes whatever goes into a store elsewhere; it is gone once all is there."""
+    return run_folder(run) / "attempts" / token.hex
+
+
 def artifact_folder(run: int, token: UUID) -> Path:
     """An attempt writes below its own token, so that one which lost its lease overwrites nothing."""
     return run_folder(run) / "artifacts" / token.hex
+
+
+def file_key(path: Path) -> str:
+    """As the database and the store have it: relative to the home."""
+    return path.relative_to(home()).as_posix()
+
+
+def checkpoint_key(run: int, stored: str) -> str | None:
+    """Of a checkpoint's stored path; older ones are whole paths of a home that may have moved.
+
+    None where it is not of this run.
+    """
+    before, mark, name = stored.rpartition(f"runs/{run}/checkpoints/")
+    plain = mark and "/" not in name and name not in ("", ".", "..")
+    return f"{mark}{name}" if plain and (not before or before.endswith("/")) else None

@@ -16,9 +16,11 @@ from safetensors.numpy import load_file
 from benchmarks.faults.trial import Trial
 from experiments.core.json_values import json_safe
 from experiments.models import Attempt, Membership, Metric, Outcome, Round, Run, RunState
+from experiments.results.selectors.files import MODEL, kept_files
 from workers.engine import simulate
 from workers.engine.records import Result, RoundRecord
-from workers.home import checkpoint_folder, home
+from workers.home import checkpoint_folder
+from workers.store.store import remote_store
 
 Numbers = dict[tuple[int, str], str]
 
@@ -47,13 +49,20 @@ def check_run(trial: Trial, run: Run) -> None:
     if run.state == RunState.DONE:
         expected = reference_result(run)
         check_rounds(trial, run, expected.history)
-        model = load_file(home() / run.artifact)
+        model = load_file(kept_files(run)[MODEL].path())
         same = model.keys() == expected.parameters.keys() and all(
             np.array_equal(model[name], array) for name, array in expected.parameters.items()
         )
         trial.demand(same, f"run {run.pk} has other parameters")
         # They go a moment after the run is done.
-        trial.wait_for(lambda: not checkpoint_folder(run.pk).exists(), f"the checkpoints of run {run.pk} to go")
+        trial.wait_for(lambda: not has_checkpoints(run), f"the checkpoints of run {run.pk} to go")
+
+
+def has_checkpoints(run: Run) -> bool:
+    store = remote_store()
+    return checkpoint_folder(run.pk).exists() or (
+        store is not None and "checkpoints" in store.folders(f"runs/{run.pk}")
+    )
 
 
 def check_rounds(trial: Trial, run: Run, history: Iterable[RoundRecord]) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -33,9 +33,20 @@ class Lab:
     cable: Proxy
     owner: User = field(default_factory=lambda: User.objects.create(username="fault", role=Role.MEMBER))
 
+    settings: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Further environment variables, by worker."""
+
     def start_worker(self, name: str) -> None:
         extra = {"DATABASE_URL": self.behind_cable()} if name == FIRST else {}
-        self.platform.start_worker(int(name.partition("-")[2]), **extra)
+        self.platform.start_worker(int(name.partition("-")[2]), **extra, **self.settings.get(name, {}))
+
+    def use_settings(self, settings: Mapping[str, dict[str, str]]) -> None:
+        if self.settings == settings:
+            return
+        self.settings = dict(settings)
+        self.platform.stop(*[name for name in WORKERS if name in self.platform.processes])
+        for name in WORKERS:
+            self.start_worker(name)
 
     def behind_cable(self) -> str:
         url = urlsplit(self.platform.environment["DATABASE_URL"])

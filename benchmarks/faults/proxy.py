@@ -1,4 +1,4 @@
-"""A cable to PostgreSQL that can be cut: from a TCP port of this machine to the server's socket."""
+"""A cable to a server that can be cut: from a TCP port of this machine to the server's socket, or its own port."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK = 1 << 16
 class Proxy:
     """While it is cut nothing passes, nobody is told, and connections stay open; what was on its way arrives late."""
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path | tuple[str, int]) -> None:
         self.target = target
         self.passing = Event()
         self.passing.set()
@@ -40,11 +40,17 @@ class Proxy:
     def join(self, here: socket.socket) -> None:
         self.passing.wait()
         with suppress(OSError):
-            there = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            there.connect(str(self.target))
+            there = self.connect()
             Thread(target=self.forward, args=[there, here], daemon=True).start()
             self.forward(here, there)
         here.close()
+
+    def connect(self) -> socket.socket:
+        if isinstance(self.target, tuple):
+            return socket.create_connection(self.target)
+        there = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        there.connect(str(self.target))
+        return there
 
     def forward(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):

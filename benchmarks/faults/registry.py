@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.faults.kinds import messages, runs, servers, workers
+from benchmarks.faults.kinds import messages, runs, servers, store, workers
 from benchmarks.faults.trial import Fault
 
 FAULTS: tuple[Fault, ...] = (
@@ -19,4 +19,6 @@ FAULTS: tuple[Fault, ...] = (
     runs.RUN_HANGS,
     runs.RUN_LEAKS,
     servers.WEB_RESTARTED,
+    store.STORE_CUT_OFF,
+    store.STORE_SLOW,
 )

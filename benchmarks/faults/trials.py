@@ -25,6 +25,7 @@ def run_trials(fault: Fault, lab: Lab, block: Mapping[str, Any], times: int, see
         except MissedError:
             continue
         print(f"{fault.name} {len(results)}: {trial_text(results[-1])}", flush=True)
+    lab.use_settings({})
     return results
 
 

@@ -1,17 +1,22 @@
 """GET /metrics: the lab as Prometheus reads it, for tokens and people of the lab.
 
-Every number is read from the database when it is asked for, except the times of requests and what this process takes:
-those are of the web process that answers.
+Every number is read from the database when it is asked for, except the times of requests and what the web server takes:
+those are sums over its processes.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import timedelta
+from functools import partial
+from operator import add
 from time import perf_counter
 from typing import Any
 
+import psutil
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import connection
 from django.db.models import Count, Min, QuerySet
@@ -21,6 +26,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from experiments.api.errors import NOT_LOGGED_IN, error_response
@@ -63,16 +69,61 @@ class LabCollector(Collector):
         yield gauge("tributary_home_free_bytes", "Room left on the disk of TRIBUTARY_HOME", free_bytes())
 
 
-REGISTRY = CollectorRegistry()
-REGISTRY.register(LabCollector())
+class WebProcessCollector(Collector):
+    """What all web processes take together."""
+
+    def collect(self) -> Iterator[Metric]:
+        processes = web_process_ids()
+        yield gauge("tributary_web_processes", "Web processes behind the port", len(processes))
+        families: dict[str, Metric] = {}
+        for process in processes:
+            for family in ProcessCollector("tributary_web", partial(int, process), registry=None).collect():
+                add_values(families.setdefault(family.name, family), family)
+        yield from families.values()
+
+
+def add_values(total: Metric, family: Metric) -> None:
+    """The earliest start, and sums of all else."""
+    if total is not family:
+        together = min if family.name.endswith("start_time_seconds") else add
+        pairs = zip(total.samples, family.samples, strict=True)
+        total.samples = [each._replace(value=together(each.value, other.value)) for each, other in pairs]
+
+
+def web_process_ids() -> list[int]:
+    """Where there are several, all have the same parent, and it has other children too."""
+    if settings.WEB_PROCESSES == 1:
+        return [os.getpid()]
+    children = psutil.Process(os.getppid()).children()
+    return [child.pid for child in children if is_web_process(child)]
+
+
+def is_web_process(process: psutil.Process) -> bool:
+    try:
+        return settings.ASGI_APPLICATION.replace(".application", ":application") in process.cmdline()
+    except psutil.Error:
+        return False
+
+
 REQUEST_SECONDS = Histogram(
     "tributary_request_seconds",
     "Time until an answer begins, by the pattern of its address",
     ["method", "route", "status"],
     buckets=BUCKETS,
-    registry=REGISTRY,
+    registry=None,
 )
-ProcessCollector(namespace="tributary_web", registry=REGISTRY)
+
+
+def lab_registry() -> CollectorRegistry:
+    """Several web processes count in files of a folder that they share."""
+    registry = CollectorRegistry()
+    registry.register(LabCollector())
+    registry.register(WebProcessCollector())
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    else:
+        registry.register(REQUEST_SECONDS)
+    return registry
 
 
 @login_not_required
@@ -80,9 +131,8 @@ ProcessCollector(namespace="tributary_web", registry=REGISTRY)
 def metrics(request: HttpRequest) -> HttpResponse:
     if not may_read(request):
         return error_response(401, NOT_LOGGED_IN)
-    return HttpResponse(
-        generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"}
-    )
+    text = generate_latest(lab_registry())
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
 
 
 def gauge(name: str, text: str, value: float) -> Metric:

@@ -27,6 +27,8 @@ FAULTS = (
     "run-hangs",
     "run-leaks",
     "web-restarted",
+    "store-cut-off",
+    "store-slow",
 )
 KEPT = ROOT / "benchmarks" / "results" / "faults.json"
 MACHINE = {"cpu": "Some CPU", "cores": 2, "system": "Linux x86_64", "python": "3.11.7"}

@@ -13,15 +13,18 @@ COMPOSE = yaml.safe_load(TEXT)
 SERVICES = COMPOSE["services"]
 OWN = {"prepare", "web", "scheduler", "housekeeping", "worker"}
 # Set in the images, by the supervisor for each worker, of embedded servers, or never outside of development.
-ELSEWHERE = {"TRIBUTARY_HOME", "TRIBUTARY_DEVICE", "TRIBUTARY_THREADS", "DEBUG"} | {
+ELSEWHERE = {"TRIBUTARY_HOME", "TRIBUTARY_DEVICE", "TRIBUTARY_THREADS", "TRIBUTARY_AGENT", "DEBUG"} | {
     "TRIBUTARY_POSTGRES_LISTEN",
     "TRIBUTARY_REDIS_LISTEN",
+    "TRIBUTARY_POSTGRES_CONNECTIONS",
 }
 ALONE = {
     "prepare": {"TRIBUTARY_ADMIN_PASSWORD", "TRIBUTARY_TOUR"},
     "web": {
         *("HOST", "PORT", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"),
-        *("TRIBUTARY_HTTPS", "TRIBUTARY_TRUSTED_PROXIES", "TRIBUTARY_WEB_REQUESTS"),
+        *("TRIBUTARY_HTTPS", "TRIBUTARY_TRUSTED_PROXIES", "TRIBUTARY_PASSWORD_LOGIN"),
+        *("WEB_PROCESSES", "TRIBUTARY_WEB_REQUESTS"),
+        *(variable.name for variable in VARIABLES if variable.name.startswith("TRIBUTARY_OIDC_")),
     },
     "scheduler": set(),
     "housekeeping": set(),

@@ -19,7 +19,7 @@ MODULE = "workers.apps.runtime.process"
 PASSED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "RAY_ADDRESS")
 PASSED_PREFIXES = ("CUDA_", "NVIDIA_", "HF_", "XDG_", "JAX_", "XLA_", "KERAS_", "TF_", "TRIBUTARY_RAY_")
 PASSED_BY_WISH = "TRIBUTARY_APP_ENVIRONMENT"
-NEVER = ("SECRET", "PASSWORD", "TOKEN", "DATABASE_URL", "REDIS_URL")
+NEVER = ("SECRET", "PASSWORD", "TOKEN", "DATABASE_URL", "REDIS_URL", "TRIBUTARY_AGENT")
 
 
 def app_command(package: AppPackage) -> list[str]:

@@ -51,6 +51,8 @@ class CheckpointPolicy:
     `token` marks the attempt that writes: two attempts in one folder never touch each other's checkpoints.
     `on_saved` is called with round and path once the checkpoint is safe on disk. With `on_unsaved` a run whose
     checkpoint cannot be written goes on without it. Both are called from the thread that writes.
+    Where `resume` names checkpoints of which none can be used, the run begins anew, unless `unusable` says what to do
+    then: it is the error's text. `on_refused` is told of each that could not be, where an older one can.
     """
 
     folder: Path
@@ -60,6 +62,8 @@ class CheckpointPolicy:
     resume: Sequence[Path] = ()
     on_saved: Callable[[int, Path], None] | None = None
     on_unsaved: Callable[[int, CheckpointError], None] | None = None
+    on_refused: Callable[[CheckpointError], None] | None = None
+    unusable: str = ""
 
     def __post_init__(self) -> None:
         if self.every < 1:
@@ -221,24 +225,26 @@ def save_checkpoint(policy: CheckpointPolicy, state: CheckpointState, history: H
 
 
 def load_newest_checkpoint(
-    policy: CheckpointPolicy, identity: str, *, device: str | None = None, strict: bool = False
+    policy: CheckpointPolicy, identity: str, *, device: str | None = None
 ) -> CheckpointState | None:
-    """The newest usable candidate of the policy, or None. `strict`: none usable among several is an error.
+    """The newest usable candidate of the policy, or None.
 
     With a type of `device` only what was computed on one: another one rounds otherwise in the middle of a curve.
     """
-    refusals: list[str] = []
+    refusals: list[CheckpointError] = []
     state = None
     for path in policy.resume:
         try:
             state = load_checkpoint(Path(path), identity, device)
             break
         except CheckpointError as error:
-            refusals.append(str(error))
-    if strict and refusals and state is None:
-        raise CheckpointError("\n".join(["No checkpoint can be used; choose another folder.", *refusals]))
+            refusals.append(error)
+    if policy.unusable and refusals and state is None:
+        raise CheckpointError("\n".join([policy.unusable, *map(str, refusals)]))
     for refusal in refusals:
         log.warning("%s", refusal)
+        if policy.on_refused:
+            policy.on_refused(refusal)
     return state
 
 
@@ -256,6 +262,8 @@ def load_checkpoint(path: Path, identity: str, device: str | None = None) -> Che
         unordered = load_file(path / ARRAYS)
         arrays = {name: unordered[name] for name in state["arrays"]}  # safetensors has an order of its own
         history = state["facts"].pop("history", []) if state["format"] == 1 else read_history(path, state["history"])
+    except FileNotFoundError as error:
+        raise CheckpointError(f"The checkpoint {path.name} is not whole: {error.filename} is missing.") from None
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise CheckpointError(
             f"The checkpoint {path.name} is truncated or damaged; it is not used ({error})."

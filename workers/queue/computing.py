@@ -15,6 +15,10 @@ from typing import Any, TextIO
 from workers.errors import TributaryError
 
 PR_SET_PDEATHSIG = 1
+UNUSABLE = (
+    "None of the run's checkpoints can be used, and it does not begin anew by itself. Make them readable again and "
+    "retry, or retry it from the start."
+)
 MODEL_FILE = "model.safetensors"
 
 

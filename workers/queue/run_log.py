@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
@@ -16,8 +17,8 @@ logger = logging.getLogger(__name__)
 class RunLog:
     """What a run and its libraries say, line by line. A full disk costs lines, never the run; so does a long log."""
 
-    def __init__(self, run: int) -> None:
-        self.run = run
+    def __init__(self, run: int, path: Path | None = None) -> None:
+        self.run, self.path = run, path or log_file(run)
         self.file: TextIO | None = None
         self.complained = False
         self.size = 0
@@ -27,11 +28,10 @@ class RunLog:
         return self
 
     def open(self) -> None:
-        path = log_file(self.run)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = path.open("a", encoding="utf-8", buffering=1)
-            self.size = path.stat().st_size
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.file = self.path.open("a", encoding="utf-8", buffering=1)
+            self.size = self.path.stat().st_size
         except OSError as error:
             self.complain(error)
 

@@ -20,7 +20,7 @@ from threading import Event, Thread
 from typing import Any
 
 from workers.errors import CheckpointError, StopRequested, TributaryError
-from workers.queue.computing import EventPipe, die_with_parent, save_model
+from workers.queue.computing import UNUSABLE, EventPipe, die_with_parent, save_model
 
 logger = logging.getLogger(__name__)
 
@@ -99,9 +99,11 @@ def compute_run(job: Mapping[str, Any], pipe: EventPipe, stop: Callable[[], bool
         every=checkpoint["every"],
         seconds=checkpoint["seconds"],
         token=checkpoint["token"],
-        resume=tuple(path for path in map(Path, checkpoint["resume"]) if path.exists()),
+        resume=tuple(map(Path, checkpoint["resume"])),
         on_saved=lambda number, path: pipe.send("checkpoint", round=number, path=str(path)),
         on_unsaved=on_unsaved,
+        on_refused=lambda error: pipe.send("refused", reason=str(error)),
+        unusable=UNUSABLE,
     )
     result = simulate(
         parse_run(job["spec"]),

@@ -7,7 +7,7 @@ runner has one job at a time, and gets the next the moment the one before has en
 from __future__ import annotations
 
 import logging
-import shutil
+import os
 import socket
 import time
 from collections import defaultdict, deque
@@ -21,27 +21,34 @@ from typing import Any, TypeVar
 
 from celery import shared_task, signals
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection, transaction
+from django.db import Error, InterfaceError, OperationalError, connection
 
 from experiments.core.database import set_db_timeouts
 from experiments.core.errors import StaleLeaseError
 from experiments.models import Worker
-from experiments.queue.selectors.workers import BEAT_SECONDS
+from experiments.queue.selectors.workers import BEAT_SECONDS, SLURM_JOB
 from experiments.queue.services import leases
 from experiments.queue.services.claim import run_claim, runs_claim_ahead
+from experiments.queue.services.host_agent import Calls, host_perform
 from experiments.queue.services.leases import Claim, Instructions
-from experiments.queue.services.retention import remove_stale_files
+from experiments.queue.services.retention import remove_ended_attempts, remove_stale_files
 from experiments.queue.services.workers import worker_beat, worker_enlist, worker_leave, worker_sample, worker_withdraw
 from workers.apps.launcher import app_command, app_environment, app_job
 from workers.apps.leftovers import clear_leftovers
 from workers.apps.package import AppError
+from workers.background import in_background
 from workers.catalog import plugin_facts
 from workers.engine.records import RoundRecord
-from workers.home import artifact_folder, checkpoint_folder, free_bytes, has_disk_space, home
+from workers.errors import CheckpointError, DatasetError
+from workers.home import free_bytes, has_disk_space, home
 from workers.memory import allowed_memory
 from workers.queue import gauges
+from workers.queue.attempt_files import Saved, attempt_files
+from workers.queue.computing import UNUSABLE
+from workers.queue.inputs import bring_inputs, inputs_are_here
 from workers.queue.run_log import RunLog
 from workers.queue.slot import LimitError, Limits, RunnerDiedError, Slot
+from workers.store.store import StoreAwayError, StoreError, remote_store
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -55,6 +62,9 @@ MOST_AHEAD = 16
 AHEAD_PATIENCE_SECONDS = 10.0
 """After so long a run was no short one, and what its worker holds ahead is given back for others."""
 STOP_SECONDS = 10.0
+STORE_SECONDS, SETTLE_SECONDS = 600.0, 8.0
+"""How long the end of a run waits for the store: with its model, or with its last checkpoint."""
+STORE_LOOK_SECONDS = 0.05
 DATABASE_PAUSE_SECONDS = 1.0
 LEAVING_PATIENCE_SECONDS = 5.0
 CHECKPOINT_ROUNDS = 10
@@ -70,6 +80,7 @@ class WorkerProcess:
 
     def __init__(self, name: str, device: str, threads: int) -> None:
         self.name = name
+        self.perform = host_perform(settings.AGENT)
         self.slot = Slot(device=device, threads=threads)
         self.worker: Worker | None = None
         self.leaving = Event()
@@ -86,6 +97,8 @@ class WorkerProcess:
 
     def start(self) -> None:
         self.slot.warm()
+        remove_ended_attempts()
+        connection.close()
         self.send_heartbeat()
         Thread(target=self.send_heartbeats, daemon=True).start()
 
@@ -108,14 +121,16 @@ class WorkerProcess:
     def send_heartbeat(self) -> None:
         try:
             with self.heartbeat_lock:
-                if self.worker and worker_beat(worker=self.worker, rounds_per_second=self.round_rate.per_second):
+                rate = self.round_rate.per_second
+                if self.worker and self.ask(worker_beat, worker=self.worker, rounds_per_second=rate):
                     return
-                self.worker = worker_enlist(
+                self.worker = self.ask(
+                    worker_enlist,
                     name=self.name,
                     host=socket.gethostname(),
                     device=self.slot.device,
                     threads=self.slot.threads,
-                    facts=gauges.slot_facts(self.slot.device) | plugin_facts(),
+                    facts=gauges.slot_facts(self.slot.device) | plugin_facts() | slurm_facts(),
                 )
         except Error as error:
             connection.close()
@@ -127,7 +142,8 @@ class WorkerProcess:
         self.next_sample = time.monotonic() + SAMPLE_SECONDS
         try:
             reading = asdict(self.gauge.read(self.slot.pid))
-            worker_sample(worker=self.worker, rounds_per_second=self.round_rate.per_second, **reading)
+            rate = self.round_rate.per_second
+            self.ask(worker_sample, worker=self.worker, rounds_per_second=rate, **reading)
         except Error as error:
             connection.close()
             logger.warning("What this worker uses was not stored: %s", error)
@@ -154,7 +170,7 @@ class WorkerProcess:
         self.slot.warm()
         if self.ahead:
             return RunAttempt(self, self.ahead.popleft())
-        claim = run_claim(worker=self.worker) if self.worker and can_save_runs() else None
+        claim = self.ask(run_claim, worker=self.worker) if self.worker and can_save_runs() else None
         return RunAttempt(self, claim) if claim else None
 
     def claim_ahead(self) -> None:
@@ -162,7 +178,7 @@ class WorkerProcess:
         if self.ahead or self.leaving.is_set() or not self.worker or not can_save_runs():
             return
         worker, most = self.worker, self.pace.runs_ahead()
-        self.ahead.extend(self.write(lambda: runs_claim_ahead(worker=worker, most=most)))
+        self.ahead.extend(self.write(partial(runs_claim_ahead, worker=worker, most=most)))
         self.next_ahead_beat = time.monotonic() + HEARTBEAT_SECONDS
 
     def keep_ahead(self) -> None:
@@ -170,7 +186,7 @@ class WorkerProcess:
         if not self.ahead or time.monotonic() < self.next_ahead_beat:
             return
         self.next_ahead_beat = time.monotonic() + HEARTBEAT_SECONDS
-        instructions = self.write(lambda: leases.leases_extend(claims=list(self.ahead)))
+        instructions = self.write(partial(leases.leases_extend, claims=list(self.ahead)))
         if self.leaving.is_set() or any(each.drain for each in instructions.values()):
             self.release_ahead("Its worker was asked to leave before it began.")
             return
@@ -186,14 +202,23 @@ class WorkerProcess:
     def release(self, claim: Claim, reason: str) -> None:
         """A run that has not begun goes back as it came, or is cancelled where that was asked for."""
         with suppress(StaleLeaseError):
-            self.write(lambda: leases.run_release(claim=claim, reason=reason))
+            self.write(partial(leases.run_release, claim=claim, reason=reason))
 
-    def write(self, service: Callable[[], Answer]) -> Answer:
+    def ask(self, service: Callable[..., Answer], **facts: Any) -> Answer:
+        """By the agent of this host, where it has one: calls are handed over, and so are `partial`s."""
+        answer: Answer = self.perform([partial(service, **facts)])[0]
+        return answer
+
+    def write(self, call: Callable[[], Answer]) -> Answer:
+        answer: Answer = self.write_together([call])[0]
+        return answer
+
+    def write_together(self, calls: Calls) -> list[Any]:
         """Outlasts a database that is away: writes may be repeated safely, and the token tells if it took too long."""
         deadline = time.monotonic() + LEAVING_PATIENCE_SECONDS
         while True:
             try:
-                return service()
+                return self.perform(calls)
             except (OperationalError, InterfaceError) as error:
                 connection.close()
                 if self.leaving.is_set() and time.monotonic() > deadline:
@@ -205,14 +230,20 @@ class WorkerProcess:
         """Its device is broken: runs are for others until it is mended and an admin resumes it, or it starts anew."""
         logger.error("No further run is taken. %s", reason)
         if self.worker:
-            worker_withdraw(worker=self.worker, reason=reason)
+            self.write(partial(worker_withdraw, worker=self.worker, reason=reason))
 
     def leave(self) -> None:
         self.closed.set()
         with self.slot_lock:
             self.slot.close()
-        if self.worker:
-            worker_leave(worker=self.worker)
+        try:
+            if self.worker:
+                self.ask(worker_leave, worker=self.worker)
+        except Error as error:
+            connection.close()
+            logger.warning(
+                "The database does not answer, so that this worker is shown until it counts as silent: %s", error
+            )
 
 
 class RunAttempt:
@@ -221,7 +252,11 @@ class RunAttempt:
     def __init__(self, process: WorkerProcess, claim: Claim) -> None:
         self.process, self.claim, self.slot = process, claim, process.slot
         self.is_app = "app" in claim.spec
-        self.log = RunLog(claim.run)
+        self.files = attempt_files(claim.run, claim.token, claim.attempt)
+        self.log = RunLog(claim.run, self.files.log)
+        self.resume: list[Path] = []
+        self.recorded: Saved | None = None
+        self.done = self.hands_on = False
         self.begun = False
         self.begun_at = self.next_beat = self.next_write = 0.0
         self.stop_deadline: float | None = None
@@ -237,9 +272,12 @@ class RunAttempt:
             logger.warning("Run %s: %s", self.claim.run, error)
             if not self.runner_ended:
                 self.slot.kill()
+            self.files.discard()
             remove_stale_files(self.claim)
+            connection.close()
         finally:
             self.log.close()
+            self.files.close(done=self.done)
             if not self.runner_ended:
                 self.process.release_ahead("Its worker's process ended with the run before it.")
             if self.is_app:
@@ -253,7 +291,7 @@ class RunAttempt:
             self.follow_runner()
         except StaleLeaseError:
             raise
-        except (LimitError, AppError) as error:
+        except (LimitError, AppError, CheckpointError, DatasetError, StoreError) as error:
             self.end(leases.run_fail, reason=str(error))
         except RunnerDiedError as error:
             self.end(leases.run_crash, reason=str(error))
@@ -265,6 +303,8 @@ class RunAttempt:
 
     def follow_runner(self) -> None:
         if not self.begun:
+            if not self.bring_inputs():
+                return
             self.begin()
         self.process.keep_ahead()
         # Nothing waits behind a run that may take its process with it.
@@ -274,6 +314,7 @@ class RunAttempt:
             if time.monotonic() >= self.next_beat:
                 self.obey(self.write(partial(leases.run_heartbeat, claim=self.claim, running_for=self.running_for)))
             self.process.keep_ahead()
+            self.files.keep_log()
             if self.running_for > AHEAD_PATIENCE_SECONDS:
                 self.process.release_ahead("The run before it took longer than those before.")
             if self.stop_deadline is not None and time.monotonic() > self.stop_deadline:
@@ -285,9 +326,54 @@ class RunAttempt:
     def running_for(self) -> float:
         return time.monotonic() - self.begun_at
 
-    def begin(self) -> None:
+    def bring_inputs(self) -> bool:
+        """While the lease is kept; False where the attempt ended meanwhile."""
         self.log.open()
         self.log.write(f"Attempt {self.claim.attempt} on {self.process.name}")
+        if inputs_are_here(self.claim):
+            self.resume = self.files.resumable(self.claim.resume).paths
+            return True
+        brought = in_background(partial(bring_inputs, self.claim, self.files))
+        try:
+            if not self.wait_for_store(brought.done, STORE_SECONDS):
+                self.end(leases.run_release, reason="The store did not give in time what the run needs.")
+                return False
+            resumable = brought.result()
+        except StoreAwayError as error:
+            self.end(leases.run_release, reason=str(error))
+            return False
+        if resumable.refusals and not resumable.paths:
+            raise CheckpointError("\n".join([UNUSABLE, *resumable.refusals]))
+        for refusal in resumable.refusals:
+            self.note(refusal)
+        self.resume = resumable.paths
+        return True
+
+    def note(self, refusal: str) -> None:
+        text = f"It goes on from an older checkpoint. {refusal}"
+        self.log.write(text)
+        self.write(partial(leases.attempt_note, claim=self.claim, text=text))
+
+    def wait_for_store(self, is_done: Callable[[], bool], seconds: float) -> bool:
+        """Keeps the leases of this run and of its follower; not as long for a worker that leaves or a cancelled run."""
+        deadline = time.monotonic() + seconds
+        while not is_done():
+            if time.monotonic() > deadline:
+                return False
+            if time.monotonic() >= self.next_beat:
+                self.next_beat = time.monotonic() + HEARTBEAT_SECONDS
+                held = [self.claim, *([self.follower.claim] if self.follower else [])]
+                instructions = self.write(partial(leases.leases_extend, claims=held)).get(self.claim.token)
+                if instructions is None:
+                    raise StaleLeaseError
+                if instructions.cancel or instructions.drain or self.process.leaving.is_set():
+                    self.hands_on = True
+                    deadline = min(deadline, time.monotonic() + SETTLE_SECONDS)
+            self.process.keep_ahead()
+            time.sleep(STORE_LOOK_SECONDS)
+        return True
+
+    def begin(self) -> None:
         self.begun_at = time.monotonic()
         self.next_beat, self.next_write = self.begun_at + HEARTBEAT_SECONDS, self.begun_at + WRITE_SECONDS
         self.start_job()
@@ -335,13 +421,13 @@ class RunAttempt:
             "launched": {"hash": self.claim.hash, "sources": dict(self.claim.sources)},
             "engine": self.claim.engine,
             "checkpoint": {
-                "folder": str(checkpoint_folder(self.claim.run)),
+                "folder": str(self.files.checkpoints),
                 "token": self.claim.token.hex,
                 "every": 1 if settings.CHECKPOINT_SECONDS else CHECKPOINT_ROUNDS,
                 "seconds": settings.CHECKPOINT_SECONDS,
-                "resume": list(self.claim.resume),
+                "resume": list(map(str, self.resume)),
             },
-            "artifacts": str(artifact_folder(self.claim.run, self.claim.token)),
+            "artifacts": str(self.files.artifacts),
         }
 
     def store_events(self, events: Sequence[dict[str, Any]]) -> bool:
@@ -349,7 +435,7 @@ class RunAttempt:
         last = next((each for each in events if each["event"] in LAST_EVENTS), None)
         writes = [*self.progress_writes(events)]
         if last is None or last["event"] in ("changed", "accelerator"):
-            self.write_together(writes)
+            self.write_together([*writes, *self.saved_writes()])
             return last is not None and self.handle_trouble(last)
         self.runner_ended = True
         if last["event"] == "failed":
@@ -357,10 +443,21 @@ class RunAttempt:
         if last["event"] != "stopped":
             self.process.pace.add(self.claim.study, self.running_for)
             self.begin_follower()
-        self.write_together([*writes, lambda: self.store_end(last)])
         if last["event"] == "done":
-            shutil.rmtree(checkpoint_folder(self.claim.run), ignore_errors=True)
+            self.files.drop_checkpoints()
+        if last["event"] == "done" or (self.is_app and last["event"] == "failed"):
+            self.files.add_artifacts()
+        if not self.files.wait(0):
+            self.write_together(writes)
+            writes.clear()
+            self.settle(STORE_SECONDS if last["event"] == "done" else SETTLE_SECONDS)
+        self.write_together([*writes, *self.saved_writes(), self.end_write(last)])
+        self.done = last["event"] == "done" and self.files.has_artifacts
         return True
+
+    def settle(self, seconds: float) -> None:
+        """Until the store has what this attempt wrote, or for so long."""
+        self.wait_for_store(lambda: self.files.wait(0), seconds)
 
     def begin_follower(self) -> None:
         """The runner goes on at once; if it cannot, the follower begins in its turn."""
@@ -368,7 +465,8 @@ class RunAttempt:
         if self.is_app or self.stop_deadline is not None or process.leaving.is_set() or not process.ahead:
             return
         self.follower = RunAttempt(process, process.ahead.popleft())
-        if not self.follower.is_app and self.slot.pid:
+        follower = self.follower
+        if not follower.is_app and self.slot.pid and inputs_are_here(follower.claim) and follower.bring_inputs():
             with suppress(RunnerDiedError):
                 self.follower.begin()
 
@@ -386,29 +484,46 @@ class RunAttempt:
             records = [round_record(event) for event in by_kind["round"]]
             self.process.round_rate.add(len(records))
             yield partial(leases.rounds_record, claim=self.claim, records=records, running_for=self.running_for)
+        for event in by_kind["refused"]:
+            text = f"It goes on from an older checkpoint. {event['reason']}"
+            yield partial(leases.attempt_note, claim=self.claim, text=text)
         for event in by_kind["checkpoint"][-1:]:
-            place = {"path": event["path"], "round_number": event["round"]}
-            yield partial(leases.checkpoint_record, claim=self.claim, **place)
+            self.files.add_checkpoint(event["round"], Path(event["path"]))
 
-    def store_end(self, event: dict[str, Any]) -> None:
+    def saved_writes(self) -> Iterator[Callable[[], None]]:
+        """A checkpoint counts once another machine could go on from it."""
+        if saved := self.files.take_saved():
+            yield partial(leases.checkpoint_record, claim=self.claim, path=saved.key, round_number=saved.round)
+            self.recorded = saved
+
+    def end_write(self, event: dict[str, Any]) -> Callable[[], None]:
         match event["event"]:
+            case "done" if not self.files.has_artifacts:
+                return self.end_without_model()
             case "done":
-                artifact = str(Path(event["artifact"]).relative_to(home())) if event["artifact"] else ""
+                artifact = self.files.artifact_key(event["artifact"]) if event["artifact"] else ""
                 results = {"provenance": event["provenance"], "findings": event["findings"]}
-                leases.run_finish(claim=self.claim, artifact=artifact, **results)
+                return partial(leases.run_finish, claim=self.claim, artifact=artifact, **results)
             case "stopped":
-                leases.run_release(claim=self.claim)
-            case "failed":
-                leases.run_fail(claim=self.claim, reason=event["reason"])
+                return partial(leases.run_release, claim=self.claim)
+            case _:
+                return partial(leases.run_fail, claim=self.claim, reason=event["reason"])
+
+    def end_without_model(self) -> Callable[[], None]:
+        """Nobody would find it. A worker that leaves hands the run on; otherwise a person says when to go on."""
+        reason = f"The run's files could not be put into the store. {self.files.problem}".rstrip()
+        if self.hands_on:
+            return partial(leases.run_release, claim=self.claim, reason=reason)
+        return partial(leases.run_fail, claim=self.claim, reason=f"{reason} Retry goes on from its last checkpoint.")
 
     def write_together(self, writes: Sequence[Callable[[], Instructions | None]]) -> None:
         """In one transaction: all of them, or none and `StaleLeaseError`."""
-        if len(writes) == 1:
-            answers = [self.write(writes[0])]
-        elif writes:
-            answers = self.write(lambda: write_all(writes))
-        else:
+        if not writes:
             return
+        answers = self.process.write_together(writes)
+        if self.recorded:
+            self.files.record(self.recorded)
+            self.recorded = None
         for instructions in filter(None, answers):
             self.obey(instructions)
 
@@ -449,7 +564,7 @@ class RunAttempt:
             self.end(leases.run_lose_device, reason=event["reason"])
         elif self.renewed:
             self.slot.close()
-            self.write(lambda: self.process.withdraw(event["reason"]))
+            self.process.withdraw(event["reason"])
             self.end(leases.run_release, reason=event["reason"])
         else:
             self.restart_job()
@@ -465,15 +580,16 @@ class RunAttempt:
             self.slot.stop()
 
     def end(self, service: Callable[..., None], **facts: Any) -> None:
-        self.write(lambda: service(claim=self.claim, **facts))
+        self.settle(SETTLE_SECONDS)
+        self.write_together([*self.saved_writes(), partial(service, claim=self.claim, **facts)])
 
     def write(self, service: Callable[[], Answer]) -> Answer:
         return self.process.write(service)
 
 
-def write_all(services: Iterable[Callable[[], Answer]]) -> list[Answer]:
-    with transaction.atomic():
-        return [service() for service in services]
+def slurm_facts() -> dict[str, str]:
+    job = os.environ.get("SLURM_JOB_ID")
+    return {SLURM_JOB: job} if job else {}
 
 
 def run_limits() -> Limits:
@@ -487,6 +603,13 @@ def can_save_runs() -> bool:
     if not has_disk_space():
         logger.warning("No run is taken: only %.0f MB are left in %s.", free_bytes() / 1e6, home())
         return False
+    store = remote_store()
+    if store and store.away:
+        try:
+            store.check()
+        except StoreError as error:
+            logger.warning("No run is taken: %s", error)
+            return False
     return True
 
 

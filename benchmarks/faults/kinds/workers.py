@@ -13,6 +13,8 @@ from benchmarks.faults.trial import Fault, MissedError, Trial
 from experiments.models import Attempt, Outcome
 
 LEASE_LOST = "This attempt no longer holds the run."
+LONGER = 10
+"""A worker that is asked to leave is given a moment, in which a short run would come to its end."""
 
 
 def check_refused(trial: Trial, attempt: Attempt) -> None:
@@ -65,6 +67,7 @@ WORKER_KILLED = Fault(
 
 
 def end_worker(trial: Trial) -> None:
+    trial.block = {**trial.block, "rounds": LONGER * trial.block["rounds"]}
     trial.launch()
     attempt = trial.wait_for_random_moment()
     name = trial.worker_of(attempt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from experiments.operations.backup import database
 from experiments.operations.backup.archive import DUMP, HOME, ArchiveWriter, BackupError, Manifest, write_whole_file
 from workers.apps.library import CURRENT
 from workers.apps.package import content_files
-from workers.home import artifact_folder, log_file
+from workers.home import artifact_folder, checkpoint_key, file_key, log_file
+from workers.store.store import DamagedCopyError, NotStoredError, remote_store
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class BackupReport:
     manifest: Manifest
     bytes: int
     models_elsewhere: int
-    """Final models of done runs that this home does not have: they were computed on another machine."""
+    """Final models of done runs that neither this home nor the store has: another machine computed them."""
 
 
 def create_backup(path: Path) -> BackupReport:
@@ -51,11 +53,17 @@ def write_archive(writer: ArchiveWriter, folder: Path) -> tuple[Manifest, int]:
             files=writer.files,
         )
         paths = sorted(set(run_files()))
-        elsewhere = sum(not (settings.HOME.path / path).is_file() for path in final_models())
+        missing = [key for key in wanted_bundles() if not (settings.HOME.path / key).exists()]
+        models = {Path(path).parent.as_posix() for path in final_models()}
         database.dump_database(folder / DUMP, moment)
     writer.add(DUMP, folder / DUMP)
     for path in (*paths, *own_data_files(), *app_version_files()):
         writer.add(f"{HOME}/{path.relative_to(settings.HOME.path)}", path)
+    elsewhere = 0
+    for key in missing:
+        if not add_stored_bundle(writer, key, folder) and key in models:
+            elsewhere += 1
+    add_stored_logs(writer, folder)
     writer.finish(facts)
     return facts, elsewhere
 
@@ -65,23 +73,57 @@ def final_models() -> list[str]:
 
 
 def run_files() -> Iterator[Path]:
-    """Logs, final models, what an app without a model wrote, and the checkpoints of unfinished runs."""
-    home = settings.HOME.path
+    """Logs, and what is wanted of the files of runs."""
     yield from (log_file(pk) for pk in Run.objects.values_list("pk", flat=True) if log_file(pk).is_file())
-    for artifact in final_models():
-        yield from files_inside((home / artifact).parent)
+    for key in wanted_bundles():
+        yield from files_inside(settings.HOME.path / key)
+
+
+def wanted_bundles() -> Iterator[str]:
+    """Final models, what an app without a model wrote, and the checkpoints of unfinished runs, as home and store have
+
+    them.
+    """
+    yield from (Path(artifact).parent.as_posix() for artifact in final_models())
     without_model = Attempt.objects.filter(outcome=Outcome.DONE, run__state=RunState.DONE, run__artifact="")
     for run, token in without_model.values_list("run_id", "token"):
-        yield from files_inside(artifact_folder(run, token))
+        yield file_key(artifact_folder(run, token))
     resumable = Attempt.objects.exclude(run__state=RunState.DONE).exclude(checkpoint="")
-    for checkpoint in resumable.values_list("checkpoint", flat=True):
-        yield from files_inside(Path(checkpoint))
+    for run, checkpoint in resumable.values_list("run_id", "checkpoint"):
+        if key := checkpoint_key(run, checkpoint):
+            yield key
+
+
+def add_stored_bundle(writer: ArchiveWriter, key: str, folder: Path) -> bool:
+    """What only the store has, in a folder for as long as it is read; False where it has not."""
+    store, copy = remote_store(), folder / "copy"
+    if store is None:
+        return False
+    try:
+        store.fetch(key, copy)
+    except (NotStoredError, DamagedCopyError):
+        return False
+    for path in [copy] if copy.is_file() else sorted(path for path in copy.rglob("*") if path.is_file()):
+        writer.add("/".join([HOME, key, *path.relative_to(copy).parts]), path)
+    copy.unlink() if copy.is_file() else shutil.rmtree(copy)
+    return True
+
+
+def add_stored_logs(writer: ArchiveWriter, folder: Path) -> None:
+    store = remote_store()
+    if store is None:
+        return
+    for run in map(int, filter(str.isdecimal, store.folders("logs"))):
+        if not log_file(run).is_file() and Run.objects.filter(pk=run).exists():
+            copy = folder / "log"
+            copy.write_bytes(b"".join(store.read(f"logs/{run}/{name}") for name in store.sizes(f"logs/{run}")))
+            writer.add(f"{HOME}/{file_key(log_file(run))}", copy)
 
 
 def own_data_files() -> Iterator[Path]:
     """What nobody else has; published data sets can be fetched again."""
     datasets = settings.HOME.path / "datasets"
-    for folder in sorted([datasets / "npz", *datasets.glob("npz-*")]):
+    for folder in sorted([datasets / "npz", *datasets.glob("npz-*"), *datasets.glob("own-*")]):
         yield from files_inside(folder)
 
 
@@ -97,5 +139,5 @@ def app_version_files() -> Iterator[Path]:
 def files_inside(folder: Path) -> Iterator[Path]:
     """Whole files only: no links, and nothing that is still being written under a hidden name."""
     if folder.is_relative_to(settings.HOME.path):
-        paths = sorted(folder.rglob("*"))
+        paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
         yield from (each for each in paths if each.is_file() and not each.is_symlink() and each.name[0] != ".")

@@ -19,7 +19,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from psycopg2.extensions import make_dsn
 from psycopg2.sql import SQL, Identifier
 
-from experiments.export.reading import snapshot
+from experiments.core.database import snapshot
 from experiments.operations.backup.archive import BackupError, TableFacts
 
 # A session is as good as a password while it lasts; everybody logs in again after a restore.
@@ -88,7 +88,8 @@ def database_address() -> str:
 
 
 def all_table_facts() -> dict[str, TableFacts]:
-    names = sorted({model._meta.db_table for model in apps.get_models(include_auto_created=True)} - {LEFT_OUT})
+    models = (model._meta for model in apps.get_models(include_auto_created=True))
+    names = sorted({model.db_table for model in models if model.managed} - {LEFT_OUT})
     return {name: table_facts(name) for name in names}
 
 

@@ -10,14 +10,13 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, transaction
-from django.db.models import F, Value
-from django.db.models.functions import Concat, Substr
 
 from experiments.access.services.audit import audit_record
 from experiments.core.database import Lock, try_session_lock
-from experiments.models import Attempt, Outcome, Run, RunState, Study, Worker
+from experiments.models import Outcome, Run, RunState, Study, Worker
 from experiments.operations.backup import database
 from experiments.operations.backup.archive import DUMP, HOME, BackupError, Manifest, unpack_archive
+from experiments.operations.store import checkpoints_make_relative, store_push
 from experiments.queue.services.leases import end_attempt
 
 
@@ -42,7 +41,8 @@ def restore_backup(path: Path) -> RestoreReport:
         compare_database(manifest)
         move_folders(Path(folder) / HOME, home)
     call_command("migrate", verbosity=0, interactive=False)
-    requeued = requeue_running(Path(manifest.home), home)
+    requeued = requeue_running(Path(manifest.home))
+    store_push()
     audit_record(actor=None, action="backup.restore", subject=path.name, made=manifest.made, requeued=requeued)
     return RestoreReport(manifest, requeued)
 
@@ -97,11 +97,10 @@ def compare_database(manifest: Manifest) -> None:
         raise BackupError(f"The restored database is not as it was backed up ({', '.join(wrong) or 'migrations'}).")
 
 
-def requeue_running(before: Path, home: Path) -> int:
+def requeue_running(before: Path) -> int:
     """Runs that were at work go back to the queue with their checkpoints, wherever these lie now."""
     with transaction.atomic():
-        moved_attempts = Attempt.objects.filter(checkpoint__startswith=f"{before}/")
-        moved_attempts.update(checkpoint=Concat(Value(str(home)), Substr(F("checkpoint"), len(str(before)) + 1)))
+        checkpoints_make_relative(before)
         running = list(Run.objects.select_for_update().filter(state=RunState.RUNNING))
         for run in running:
             end_attempt(

@@ -13,10 +13,23 @@ from experiments.operations.doctor.findings import error as broken
 
 CHECKS: Mapping[str, tuple[Check, ...]] = {
     "Machine": (machine.check_home, machine.check_disk, machine.check_versions),
-    "Services": (servers.check_database, servers.check_broker, servers.check_scheduler, servers.check_workers),
+    "Services": (
+        servers.check_database,
+        servers.check_connections,
+        servers.check_broker,
+        servers.check_scheduler,
+        servers.check_workers,
+    ),
     "Components": (machine.check_own_components,),
     "Queue": (servers.check_leases, servers.check_waiting),
-    "Files": (files.check_run_folders, files.check_models, files.check_account_folders, files.check_forgotten_homes),
+    "Curves": (servers.check_curves,),
+    "Files": (
+        files.check_run_folders,
+        files.check_store,
+        files.check_models,
+        files.check_account_folders,
+        files.check_forgotten_homes,
+    ),
 }
 
 

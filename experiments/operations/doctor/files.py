@@ -12,7 +12,8 @@ from config.services import account
 from django.conf import settings
 
 from experiments.models import Run
-from experiments.operations.doctor.findings import Finding, good, note, size_text, warning
+from experiments.operations.doctor.findings import Finding, error, good, note, size_text, warning
+from workers.store.store import StoreError, remote_store
 
 MOST_NAMED = 5
 FORGOTTEN_SECONDS = 24 * 3600
@@ -30,10 +31,37 @@ def check_run_folders() -> Iterator[Finding]:
     )
 
 
+def check_store() -> Iterator[Finding]:
+    """Whether it answers, and what lies there of runs that nobody has."""
+    store = remote_store()
+    if store is None:
+        yield good("Files are kept in this home (TRIBUTARY_STORE is not set).")
+        return
+    try:
+        store.check()
+        stored = {int(name) for name in {*store.folders("runs"), *store.folders("logs")} if name.isdecimal()}
+    except StoreError as problem:
+        mend = "Runs go on, and wait at their end until it answers; none begins. Is it reachable from here?"
+        yield error(str(problem), mend)
+        return
+    known = set(Run.objects.filter(pk__in=stored).values_list("pk", flat=True))
+    if unknown := sorted(stored - known):
+        names = ", ".join(map(str, unknown[:MOST_NAMED])) + (", ..." if len(unknown) > MOST_NAMED else "")
+        mend = "Delete runs/NUMBER and logs/NUMBER there, if no other lab keeps its files in the same place."
+        yield warning(f"{store.label} has files of {len(unknown)} runs that do not exist ({names}).", mend)
+    else:
+        yield good(f"The store {store.label} answers, and has files of {len(known)} runs.")
+
+
 def check_models() -> Iterator[Finding]:
-    """Of done runs; those computed on a machine with another home are not here."""
+    """Of done runs; those computed on a machine with another home are not here, unless there is a store."""
     done = Run.objects.filter(state="done").exclude(artifact="").order_by("pk").values_list("pk", "artifact")
     gone = [pk for pk, path in done.iterator() if not (settings.HOME.path / path).exists()]
+    if store := remote_store():
+        try:
+            gone = [pk for pk in gone if not store.folders(f"runs/{pk}/artifacts")]
+        except StoreError:
+            return  # `check_store` tells.
     if gone:
         runs = ", ".join(map(str, gone[:MOST_NAMED])) + (
             f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else ""

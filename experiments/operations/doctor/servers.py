@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 
+from config.http_limits import web_share
+from config.processes import agent_connections
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Max, Min
 from django.db.models.functions import Now
 from redis import Redis
 from redis.exceptions import RedisError
 
 from experiments.core.database import Lock
-from experiments.models import Device, Run, RunState, Study
+from experiments.models import Device, MetricRow, Run, RunState, Study
 from experiments.operations.doctor.findings import Finding, error, good, note, warning
 from experiments.queue.selectors.workers import living_workers
+from experiments.results.services.curves import old_rows_left
 
 PATIENCE_SECONDS = 2.0
+CONNECTIONS = """
+SELECT count(*), current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+FROM pg_stat_activity WHERE backend_type = 'client backend'
+"""
+CONNECTIONS_OF_A_WEB_PROCESS = 2
+"""Besides its requests: the listener of events, and its look at readers' rights."""
+CONNECTIONS_OF_THE_REST = 10
+"""Health checks, scheduler, housekeeping and its jobs, and a command or two."""
 
 
 def check_database() -> Iterator[Finding]:
@@ -45,6 +58,29 @@ def check_tables() -> Iterator[Finding]:
         yield error(f"Tables are out of date: {steps}.", "Run `manage.py prepare`; `make up` does it at every start.")
     else:
         yield good("Tables are up to date.")
+
+
+def check_connections() -> Iterator[Finding]:
+    """Whether all requests and all workers could be at work at the same moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(CONNECTIONS)
+        used, limit = cursor.fetchone()
+    hosts = Counter(living_workers().values_list("host", flat=True))
+    workers = hosts.total()
+    processes = settings.WEB_PROCESSES
+    requests = processes * web_share(settings.WEB_REQUESTS)
+    needed = (
+        requests
+        + CONNECTIONS_OF_A_WEB_PROCESS * processes
+        + sum(map(agent_connections, hosts.values()))
+        + CONNECTIONS_OF_THE_REST
+    )
+    need = f"{requests} requests and {workers} worker{'' if workers == 1 else 's'} at once may need {needed}"
+    if needed <= limit:
+        yield good(f"PostgreSQL gives {limit} connections, {used} are open; {need}.")
+    else:
+        mend = "Raise TRIBUTARY_POSTGRES_CONNECTIONS (max_connections of your own), or lower TRIBUTARY_WEB_REQUESTS."
+        yield warning(f"PostgreSQL gives {limit} connections, {used} are open, but {need}.", mend)
 
 
 def check_broker() -> Iterator[Finding]:
@@ -118,3 +154,13 @@ def check_waiting() -> Iterator[Finding]:
         yield warning("Runs wait for a GPU, and no worker has one.", "Start a GPU worker, or launch them for the CPU.")
     else:
         yield good("Every waiting run has a worker that may take it.")
+
+
+def check_curves() -> Iterator[Finding]:
+    """Of a lab that began with an earlier version, until housekeeping has moved all of them."""
+    if not old_rows_left():
+        yield good("All curves are stored as blocks.")
+        return
+    left = MetricRow.objects.aggregate(first=Min("run_id"), last=Max("run_id"))
+    where = f"of runs {left['first']} to {left['last']}" if left["last"] else "of no run"
+    yield note(f"Curves {where} are stored as before: housekeeping moves them, run after run.")

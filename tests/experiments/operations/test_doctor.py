@@ -201,3 +201,28 @@ def test_only_old_homes_of_tests_are_told(tmp_path: Path, monkeypatch: pytest.Mo
     assert (
         only(files.check_forgotten_homes()).seen == "Homes of tests that were killed: 1, 0 bytes (tributary-test-old)."
     )
+
+
+def test_it_counts_the_connections_that_requests_and_workers_may_need(settings: Settings) -> None:
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT current_setting('max_connections')::int")
+        (limit,) = cursor.fetchone()
+    settings.WEB_REQUESTS = 32
+    worker_enlist(name="one", host="lab", device="cpu", threads=1)
+
+    assert only(servers.check_connections()).severity == Severity.GOOD
+    assert only(servers.check_connections()).seen.endswith("32 requests and 1 worker at once may need 46.")
+
+    settings.WEB_PROCESSES = 3
+    assert only(servers.check_connections()).seen.endswith("30 requests and 1 worker at once may need 48.")
+
+    settings.WEB_PROCESSES = 1
+    for number in range(16):
+        worker_enlist(name=f"{number}@large", host="large", device="cpu", threads=1)
+    assert only(servers.check_connections()).seen.endswith("32 requests and 17 workers at once may need 50.")
+    Worker.objects.filter(host="large").delete()
+
+    settings.WEB_REQUESTS = limit
+    finding = only(servers.check_connections())
+    assert finding.severity == Severity.WARNING
+    assert finding.seen.endswith(f"but {limit} requests and 1 worker at once may need {limit + 14}.")

@@ -119,7 +119,7 @@ def test_a_backup_holds_what_belongs_to_the_lab_and_no_secret(lab: list[Run], ho
         f"home/runs/{lab[1].pk}/checkpoints/round-00000001.x/state.json",
         f"home/runs/{lab[1].pk}/log.txt",
     ]
-    assert (held["tables"]["experiments_run"]["rows"], held["tables"]["experiments_metric"]["rows"]) == (6, 3)
+    assert (held["tables"]["experiments_run"]["rows"], held["tables"]["experiments_curveblock"]["rows"]) == (6, 1)
     assert report.models_elsewhere == 0
     with tarfile.open(tmp_path / "lab.backup") as tar:
         tar.extract("database.dump", tmp_path, filter="data")
@@ -143,7 +143,7 @@ def test_a_restored_database_is_the_same_and_its_work_goes_on(
     working = lab[1].pk
     assert answer(new_database, f"SELECT state FROM experiments_run WHERE id = {working}") == [("queued",)]
     assert answer(new_database, "SELECT outcome, checkpoint FROM experiments_attempt") == [
-        ("released", f"{new_home.path}/runs/{working}/checkpoints/round-00000001.x")
+        ("released", f"runs/{working}/checkpoints/round-00000001.x")
     ]
     assert answer(new_database, "SELECT count(*) FROM experiments_metric WHERE value = 'NaN'") == [(1,)]
     assert (new_home.path / f"runs/{working}/log.txt").read_bytes() == b"Attempt 1 on worker-1\n"

@@ -42,7 +42,8 @@ def test_no_migration_loses_a_row_of_a_filled_table(upgrade: dict[str, Any]) -> 
 
 def test_the_models_of_today_read_what_was_written_then(upgrade: dict[str, Any]) -> None:
     assert {"Run", "Metric", "Round", "Study", "User"} <= upgrade["read"].keys()
-    assert {name: rows for name, rows in upgrade["read"].items() if rows != 3} == {}
+    # Values of the version before, and a block of each run: both are read as curves.
+    assert {name: rows for name, rows in upgrade["read"].items() if rows != 3} == {"Curve": 6, "Metric": 6}
 
 
 def test_what_was_computed_and_waits_is_told_by_later_columns(upgrade: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ SPECIAL: dict[str, list[dict[str, Any]]] = {
     ],
     "study": [{"requires": "cpu", "parent": None}, {"requires": "cpu"}, {"requires": "gpu"}],
     "note": [{"run": None}, {"run": None}, {"study": None}],
+    "curveblock": [{"block": 0, "numbers": [0.5]}] * ROWS,
     "worker": [{"name": f"worker-{number}", "device": "mps"} for number in range(ROWS)],
 }
 
@@ -42,7 +43,8 @@ class Filler:
 
     def fill(self) -> None:
         for model in self.models.values():
-            self.rows(model)
+            if model._meta.managed:
+                self.rows(model)
 
     def rows(self, model: Any) -> list[Any]:
         present = list(model._default_manager.order_by(*key_fields(model)))

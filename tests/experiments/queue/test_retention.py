@@ -7,11 +7,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db.models.functions import Now
+from django.utils import timezone
 from pytest_django import Settings
 
-from experiments.models import Attempt, Run, RunState, User
-from experiments.queue.services.retention import drafts_remove, retention_apply
+from experiments.models import Attempt, Round, Run, RunState, User
+from experiments.queue.services.retention import client_numbers_drop, drafts_remove, retention_apply, sessions_remove
+from experiments.results.services.curves import values_write
 from tests.experiments.lab import NOON, launched, moved, runs_in_order
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +62,44 @@ def test_zero_days_keep_everything(lab: list[Run], tmp_path: Path, settings: Set
     assert having(tmp_path, "log.txt", lab) == [0, 1, 2, 3, 4]
 
 
+@pytest.fixture
+def measured(owner: User) -> list[Run]:
+    """Ended a year ago, last month, and at work; clients evaluated in the even rounds of five."""
+    runs = runs_in_order(launched(owner))[:3]
+    for run, state in zip(runs, (RunState.DONE, RunState.FAILED, RunState.RUNNING), strict=True):
+        moved(run, state)
+        Round.objects.bulk_create(
+            Round(run=run, round=number, cohort=[0, 4], clients={"4": {"train_loss": number / 8}} if number else {})
+            for number in range(6)
+        )
+        values_write((run.pk, number, "client_accuracy_mean", 0.5) for number in (0, 2, 4))
+    for run, days in zip(runs, (365, 30), strict=False):
+        Run.objects.filter(pk=run.pk).update(finished=Now() - timedelta(days=days))
+    return runs
+
+
+def rounds_with_clients(run: Run) -> list[int]:
+    return list(Round.objects.filter(run=run).exclude(clients={}).order_by("round").values_list("round", flat=True))
+
+
+def test_numbers_of_single_clients_stay_unless_a_time_is_set(measured: list[Run]) -> None:
+    assert client_numbers_drop() == 0
+    assert [rounds_with_clients(run) for run in measured] == [[1, 2, 3, 4, 5]] * 3
+
+
+def test_of_old_runs_the_last_evaluation_and_the_last_round_keep_their_clients(
+    measured: list[Run], settings: Settings
+) -> None:
+    settings.KEEP_CLIENTS = 60
+    assert client_numbers_drop() == 1
+    assert [rounds_with_clients(run) for run in measured] == [[4, 5], [1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]
+    assert Round.objects.get(run=measured[0], round=5).clients == {"4": {"train_loss": 0.625}}
+    assert Round.objects.get(run=measured[0], round=2).cohort == [0, 4]
+    settings.KEEP_CLIENTS = 29
+    assert (client_numbers_drop(), client_numbers_drop()) == (1, 0)
+    assert [len(rounds_with_clients(run)) for run in measured] == [2, 2, 5]
+
+
 def test_what_a_killed_process_began_to_write_goes_after_an_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,3 +117,11 @@ def test_what_a_killed_process_began_to_write_goes_after_an_hour(
         os.utime(path, (long_ago, long_ago))
     assert drafts_remove() == 3
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == [young, kept]
+
+
+def test_sessions_that_have_ended_leave_the_database(db: None) -> None:
+    for name, days in (("ended", -1), ("goes-on", 1)):
+        expire = timezone.now() + timedelta(days=days)
+        Session.objects.create(session_key=name, session_data="", expire_date=expire)
+    assert sessions_remove() == 1
+    assert Session.objects.get().session_key == "goes-on"

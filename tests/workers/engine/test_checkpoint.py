@@ -231,17 +231,26 @@ def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path, caplog: pytes
     assert "format 99, but this version reads the formats 1 and 2" in caplog.text
 
 
-def test_strict_refuses_when_none_of_several_can_be_used(tmp_path: Path) -> None:
+def test_a_run_that_may_not_begin_anew_is_refused_where_none_of_several_can_be_used(tmp_path: Path) -> None:
     for round_ in (10, 20):
         save_checkpoint(CheckpointPolicy(tmp_path), state(round_))
     lose_last_byte(tmp_path / "round-00000020" / ARRAYS)
-    policy = policy_of(tmp_path)
-    assert policy is not None
-    usable = load_newest_checkpoint(policy, "run-a", strict=True)
+    refused: list[str] = []
+    policy = CheckpointPolicy(
+        tmp_path,
+        resume=[tmp_path / "round-00000030", *checkpoints_in(tmp_path)],
+        on_refused=lambda error: refused.append(str(error)),
+        unusable="Choose another folder.",
+    )
+    usable = load_newest_checkpoint(policy, "run-a")
     assert usable is not None
     assert usable.round == 10
-    with pytest.raises(CheckpointError, match="choose another folder") as caught:
-        load_newest_checkpoint(policy, "run-b", strict=True)
+    assert refused == [
+        f"The checkpoint round-00000030 is not whole: {tmp_path}/round-00000030/state.json is missing.",
+        "The arrays of the checkpoint round-00000020 are truncated or damaged; it is not used.",
+    ]
+    with pytest.raises(CheckpointError, match=r"^Choose another folder\.") as caught:
+        load_newest_checkpoint(policy, "run-b")
     assert "round-00000010" in str(caught.value)
     assert "round-00000020" in str(caught.value)
 

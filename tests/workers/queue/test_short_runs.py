@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from experiments.models import Attempt, Metric, Run, Study, User
 from experiments.queue.services.claim import run_claim, runs_claim_ahead
 from experiments.queue.services.runs import run_cancel
+from experiments.results.services.curves import old_rows_left
 from experiments.studies.services.changes import study_cancel
 from experiments.studies.services.launch import study_launch
 from tests.live import eventually
@@ -250,6 +251,7 @@ def make_attempt(process: WorkerProcess) -> RunAttempt:
     assert process.worker
     claim = run_claim(worker=process.worker)
     assert claim
+    assert not old_rows_left()  # for which a process looks once
     return RunAttempt(process, claim)
 
 

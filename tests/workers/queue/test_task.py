@@ -3,75 +3,27 @@
 import os
 import signal
 from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 import numpy as np
 import psutil
 import pytest
-import torch
 from django.test import Client
 from safetensors.numpy import load_file
 
-from experiments.models import Attempt, Metric, Outcome, Role, Round, Run, RunState, User
+from experiments.models import Attempt, Outcome, Role, Round, Run, RunState, User
 from experiments.studies.services.changes import study_cancel, study_pause, study_resume
 from experiments.studies.services.launch import study_launch
 from tests.live import LivePlatform, eventually
-from workers.engine import simulate
-from workers.engine.records import Result
+from tests.workers.queue.runs import block, expected, far_enough, runner_of, state_of, stored, undisturbed
 from workers.home import checkpoint_folder, home, log_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TIMES = ("seconds", "seconds_cpu", "seconds_train", "seconds_aggregate", "seconds_evaluate")
 
 
 @pytest.fixture
 def owner() -> User:
     return User.objects.create(username="owner", role=Role.MEMBER)
-
-
-def block(**changes: Any) -> dict[str, Any]:
-    fields = {
-        "dataset": {"name": "digits"},
-        "model": {"name": "mlp-50"},
-        "strategy": {"name": "fedavg"},
-        "clients": 5,
-        "rounds": 3,
-        "engine": "cohort",
-    }
-    return {**fields, **changes}
-
-
-def state_of(run: int) -> str:
-    return Run.objects.values_list("state", flat=True).get(pk=run)
-
-
-def far_enough(run: int, rounds: int) -> bool:
-    return Run.objects.filter(pk=run, rounds_done__gte=rounds).exists()
-
-
-def stored(run: int) -> dict[tuple[int, str], float]:
-    rows = Metric.objects.filter(run=run).exclude(name__in=TIMES).values_list("round", "name", "value")
-    return {(number, name): value for number, name, value in rows}
-
-
-def expected(result: Result) -> dict[tuple[int, str], float]:
-    return {
-        (each.round, name): value
-        for each in result.history
-        for name, value in each.metrics.items()
-        if name not in TIMES
-    }
-
-
-def undisturbed(run: Run) -> Result:
-    torch.set_num_threads(1)
-    return simulate(run.spec, device="cpu")
-
-
-def runner_of(platform: LivePlatform) -> int:
-    (runner,) = psutil.Process(platform.processes["worker-1"].pid).children()
-    return runner.pid
 
 
 def test_a_study_runs_and_its_numbers_equal_the_engines(live_platform: LivePlatform, owner: User) -> None:
@@ -146,7 +98,7 @@ def test_a_run_that_cannot_be_made_fails_with_its_reason(live_platform: LivePlat
 
 
 def test_a_worker_that_is_asked_to_leave_hands_its_run_to_the_next(live_platform: LivePlatform, owner: User) -> None:
-    run = study_launch(owner=owner, name="Moved", blocks=[block(rounds=100, local={"epochs": 2})]).runs.get()
+    run = study_launch(owner=owner, name="Moved", blocks=[block(rounds=1000, local={"epochs": 2})]).runs.get()
     eventually(lambda: far_enough(run.pk, 5))
     runner = runner_of(live_platform)
     live_platform.stop("worker-1")
@@ -154,18 +106,18 @@ def test_a_worker_that_is_asked_to_leave_hands_its_run_to_the_next(live_platform
     assert not psutil.pid_exists(runner)
     left = run.attempts.get()
     assert left.outcome == Outcome.RELEASED
-    assert Path(left.checkpoint).exists()
+    assert (home() / left.checkpoint).exists()
     live_platform.start_worker()
     eventually(lambda: state_of(run.pk) == RunState.DONE)
     run.refresh_from_db()
     assert stored(run.pk) == expected(undisturbed(run))
-    assert Round.objects.filter(run=run).count() == 101
+    assert Round.objects.filter(run=run).count() == 1001
 
 
 def test_a_worker_killed_with_short_runs_in_hand_loses_none_and_only_the_one_at_work_may_count(
     live_platform: LivePlatform, owner: User
 ) -> None:
-    study = study_launch(owner=owner, name="Many", blocks=[block(rounds=2, seed=list(range(40)))])
+    study = study_launch(owner=owner, name="Many", blocks=[block(rounds=20, seed=list(range(40)))])
     held = study.runs.filter(state=RunState.RUNNING, started=None)
     eventually(lambda: held.count() >= 5)
     live_platform.processes["worker-1"].kill()
@@ -177,7 +129,7 @@ def test_a_worker_killed_with_short_runs_in_hand_loses_none_and_only_the_one_at_
     attempts = Attempt.objects.filter(run__in=study.runs.all())
     assert attempts.filter(outcome=Outcome.DONE).count() == 40
     assert attempts.filter(outcome=Outcome.LOST).count() <= 1
-    assert Round.objects.filter(run__in=study.runs.all()).count() == 120
+    assert Round.objects.filter(run__in=study.runs.all()).count() == 840
     twice = study.runs.filter(attempts__number=2).order_by("-pk").first() or study.runs.latest("pk")
     assert stored(twice.pk) == expected(undisturbed(twice))
 

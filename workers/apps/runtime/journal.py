@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from workers.errors import CheckpointError
+
 FORMAT = 1
 HEADER, REPLY, ROUND = "journal", "reply", "round"
 
@@ -28,7 +30,10 @@ class Entry:
 
 
 class Journal:
-    """Written by one attempt. Beyond `most_bytes` nothing more is stored and the run cannot be resumed any more."""
+    """Written by one attempt. Beyond `most_bytes`, or on a full disk, nothing more is stored: a resumed run computes
+
+    again what came after.
+    """
 
     def __init__(self, path: Path, identity: str, most_bytes: int, earlier: list[Entry] | None = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +65,6 @@ class Journal:
         if self.file is not None:
             self.file.close()
             self.file = None
-            self.path.unlink(missing_ok=True)
 
     def flush(self) -> None:
         """Onto the disk, so that a machine that loses power loses nothing of it."""
@@ -69,14 +73,16 @@ class Journal:
 
 
 def read_journal(path: Path, identity: str) -> list[Entry]:
-    """All whole entries; none where the journal is another run's or of another format."""
-    entries = read_entries(path)
-    header = next(entries, None)
-    if header is None or header.kind != HEADER:
-        return []
-    if header.fields.get("identity") != identity or header.fields.get("format") != FORMAT:
-        return []
-    return list(entries)
+    """All whole entries; a `CheckpointError` where it cannot be read, is another run's or of another format."""
+    try:
+        header, *entries = read_entries(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"The journal {path.name} cannot be read; it is not used ({error}).") from None
+    if header.kind != HEADER or header.fields.get("format") != FORMAT:
+        raise CheckpointError(f"The journal {path.name} is of another format; it is not used.")
+    if header.fields.get("identity") != identity:
+        raise CheckpointError(f"The journal {path.name} belongs to another run; it is not used.")
+    return entries
 
 
 def read_entries(path: Path) -> Iterator[Entry]:

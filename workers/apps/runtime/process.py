@@ -21,10 +21,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Thread
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workers.errors import TributaryError
-from workers.queue.computing import EventPipe, die_with_parent, save_model
+from workers.errors import CheckpointError, TributaryError
+from workers.queue.computing import UNUSABLE, EventPipe, die_with_parent, save_model
+
+if TYPE_CHECKING:
+    from workers.apps.runtime.journal import Entry
 
 IN_PROCESS, ON_RAY = "flower", "ray"
 JOB_FILE = "job.json"
@@ -71,7 +74,7 @@ class AppJob:
             engine=app["engine"],
             identity=message["launched"]["hash"],
             journal=Path(checkpoint["folder"]) / f"{checkpoint['token']}.journal",
-            resume=tuple(path for path in map(Path, checkpoint["resume"]) if path.exists()),
+            resume=tuple(map(Path, checkpoint["resume"])),
             files=Path(message["artifacts"]) / "files",
             artifacts=Path(message["artifacts"]),
         )
@@ -89,7 +92,7 @@ class AppRun:
     def compute(self) -> dict[str, Any]:
         from workers.apps.runtime.clients import Clients, ClientSetting
         from workers.apps.runtime.grid import InProcessGrid
-        from workers.apps.runtime.journal import REPLY, ROUND, Journal, read_journal
+        from workers.apps.runtime.journal import REPLY, ROUND, Journal
         from workers.apps.runtime.legacy import serialise_clients
         from workers.apps.runtime.loading import import_pair
         from workers.apps.runtime.observers import StrategyObserver
@@ -97,7 +100,7 @@ class AppRun:
         from workers.apps.runtime.seeding import seed_generators
 
         job = self.job
-        earlier = next((entries for path in job.resume if (entries := read_journal(path, job.identity))), [])
+        earlier = self.earlier_entries()
         self.journal = Journal(job.journal, job.identity, JOURNAL_BYTES, earlier)
         self.stored_rounds = {entry.fields["round"]: entry.fields for entry in earlier if entry.kind == ROUND}
         if earlier:
@@ -151,6 +154,23 @@ class AppRun:
             findings["server_state"] = state
         artifact = save_model(job.artifacts, observer.model) if observer.model else None
         return {"provenance": self.provenance(), "findings": findings, "artifact": artifact}
+
+    def earlier_entries(self) -> list[Entry]:
+        """Of the first journal that can be used; one that cannot is told, and none among several is an error."""
+        from workers.apps.runtime.journal import read_journal
+
+        refusals: list[str] = []
+        for path in self.job.resume:
+            try:
+                entries = read_journal(path, self.job.identity)
+                for refusal in refusals:
+                    self.pipe.send("refused", reason=refusal)
+                return entries
+            except CheckpointError as error:
+                refusals.append(str(error))
+        if refusals:
+            raise CheckpointError("\n".join([UNUSABLE, *refusals]))
+        return []
 
     def end_round(self, record: dict[str, Any]) -> None:
         """A round that an earlier attempt told is told again as it was, with its seconds."""

@@ -47,6 +47,8 @@ ROOT = Path(__file__).resolve().parents[3]
 POLL_SECONDS = 0.05
 END_SECONDS = 10
 LOG_TAIL = 2000
+RAY_ERRORS = "ray.exceptions."
+"""In what Flower's runtime says of a client that Ray could not reach, rather than of one that failed by itself."""
 ENVIRONMENT = {**TELEMETRY_OFF, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "0"}
 
 
@@ -121,6 +123,11 @@ class RayExecutor(Executor):
 
     def accept_reply(self, client: ClientData, reply: ClientReply) -> Outcome:
         """Also remembers what the client keeps between rounds."""
+        if reply.error is not None and RAY_ERRORS in reply.error:
+            raise ExecutorError(
+                f"Ray lost client {client.index}, as when a node of its cluster goes away. Retry goes on from the last "
+                f"checkpoint with the nodes that are left. Ray says: {reply.error}"
+            )
         if reply.error is not None:
             raise TributaryError(f"Client {client.index}: {reply.error}")
         device, facts = self.trainer.samples.x.device, reply.facts
