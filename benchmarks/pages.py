@@ -5,6 +5,7 @@ Server time is what a request takes from Django's test client, without the netwo
 
 from __future__ import annotations
 
+import logging
 import os
 import statistics
 import sys
@@ -36,6 +37,8 @@ def start_lab() -> Iterator[None]:
         os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
         try:
             create_tables()
+            # Studies are launched where no worker is to be woken up.
+            logging.getLogger("experiments.core.messages").setLevel(logging.ERROR)
             yield
         finally:
             server.erase()

@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from experiments.models import Run, RunState, Study, User
+from experiments.results.services.curves import insert_from_rows
 from experiments.studies.services.changes import study_archive
 from experiments.studies.services.launch import study_launch
 
@@ -30,8 +31,7 @@ ROUNDS = 40
 MEMORY = "Out of memory: the model and 40 clients need 9.2 GB, the worker has 8 GB.\nTraceback"
 
 # Towards a level of the run's own: its data set's, less what its strategy, its partition and chance cost it.
-FILL = """
-    INSERT INTO experiments_metric (run_id, round, name, value)
+ROWS = """
     SELECT r.id, t.round, v.name, v.value
     FROM experiments_run r
     CROSS JOIN generate_series(0, r.rounds_done) AS t(round)
@@ -94,7 +94,7 @@ def add_study(owner: User, number: int, *, newest: bool) -> Study:
     )
     end_runs(runs, ended=ended, at_work=newest)
     with connection.cursor() as cursor:
-        cursor.execute(FILL, {"runs": runs, "top": DATASETS[dataset], "rounds": block["rounds"]})
+        cursor.execute(insert_from_rows(ROWS), {"runs": runs, "top": DATASETS[dataset], "rounds": block["rounds"]})
     if number % 10 == 8:
         Run.objects.filter(pk__in=runs[-2:]).update(state=RunState.FAILED, reason=MEMORY)
     if number % 20 == 3:

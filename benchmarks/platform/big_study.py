@@ -58,8 +58,7 @@ ALONE, TOGETHER = 5, 2
 ALONE_LIMIT, TOGETHER_LIMIT, MEMORY_LIMIT = 0.5, 1.5, 500
 SEEDS_EACH = 400
 ROUNDS = 50
-FILL = """
-    INSERT INTO experiments_metric (run_id, round, name, value)
+ROWS = """
     SELECT r.id, t.round, v.name, v.value
     FROM experiments_run r
     CROSS JOIN generate_series(0, %(rounds)s) AS t(round)
@@ -70,7 +69,6 @@ FILL = """
         ('bytes_up', 31400.0 * (t.round > 0)::int), ('bytes_down', 31400.0 * (t.round > 0)::int),
         ('seconds', 0.02 + 0.01 * noise)
     ) AS v(name, value)
-    ORDER BY r.id, t.round
 """
 
 
@@ -103,13 +101,14 @@ def fill_lab(runs: int) -> tuple[int, int, str]:
 
     from benchmarks.compare.lab import BLOCK
     from experiments.models import Run, User
+    from experiments.results.services.curves import insert_from_rows
     from experiments.studies.services.launch import study_launch
 
     reader = User.objects.create(username="reader")
     block = {**BLOCK, "rounds": ROUNDS, "seeds": max(1, runs // SEEDS_EACH)}
     study = study_launch(owner=reader, name="A large study", blocks=[block], requires="gpu")
     with connection.cursor() as cursor:
-        cursor.execute(FILL, {"rounds": ROUNDS})
+        cursor.execute(insert_from_rows(ROWS), {"rounds": ROUNDS})
         cursor.execute(
             "UPDATE experiments_run SET state = 'done', rounds_done = %s, started = now() - interval '1 minute',"
             " finished = now()",
@@ -124,7 +123,9 @@ def fill_lab(runs: int) -> tuple[int, int, str]:
 
 
 @contextmanager
-def start_web() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def start_web(*, supervised: bool = False) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """One web process, or `manage.py web` with as many as WEB_PROCESSES says."""
+    from config.env import ROOT
     from config.processes import child_environment, web_command
     from config.services.server import port_of, reserve_port
     from config.up import web_answers
@@ -132,7 +133,9 @@ def start_web() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     with reserve_port() as holder:
         port = port_of(holder)
     base = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen(web_command("127.0.0.1", port), env=child_environment())
+    several = [sys.executable, str(ROOT / "manage.py"), "web"]
+    command = several if supervised else web_command("127.0.0.1", port)
+    process = subprocess.Popen(command, env=child_environment(HOST="127.0.0.1", PORT=str(port)))
     try:
         while not web_answers(base):
             if process.poll() is not None:
@@ -166,6 +169,7 @@ def watch_memory(pid: int) -> Iterator[list[float]]:
 
 def measure(base: str, address: str, cookie: str, people: int) -> Measure:
     """The first answer is not counted: a server that has just started has imported nothing yet."""
+    forget_connection()  # the server has closed it by now
     status, _ = ask(base, address, cookie)
     alone = [ask(base, address, cookie)[1] for _ in range(ALONE)]
     with ThreadPoolExecutor(people) as pool:
@@ -176,6 +180,10 @@ def measure(base: str, address: str, cookie: str, people: int) -> Measure:
 
 
 own_connection = threading.local()
+
+
+def forget_connection() -> None:
+    own_connection.base = None
 
 
 def ask(base: str, address: str, cookie: str) -> tuple[int, float]:

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 def start_servers(**settings: str) -> Iterator[tuple[Home, Postgres, Redis]]:
     """PostgreSQL and Redis as `make up` starts them, in a home that is gone afterwards, and Django set up for them."""
     sys.path[:0] = [str(ROOT / "platform")]
+    from config import env
     from config.home import Home
     from config.processes import child_environment
     from config.services.postgres import Postgres
     from config.services.redis import Redis
 
     home = Home(Path(tempfile.mkdtemp(prefix="tributary-bench-")))
-    postgres, redis = Postgres(home=home), Redis(home=home)
+    connections = env.POSTGRES_CONNECTIONS.read(settings)
+    postgres, redis = Postgres(home=home, connections=connections), Redis(home=home)
     try:
         postgres.start()
         redis.start()

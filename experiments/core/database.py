@@ -1,12 +1,14 @@
-"""Advisory locks of PostgreSQL by purpose, and how long a transaction may stand still."""
+"""Advisory locks of PostgreSQL by purpose, how long a transaction may stand still, and reads of one moment."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
@@ -17,7 +19,7 @@ class Lock(IntEnum):
     SCHEDULER = 7_002
     """One scheduler works, others wait to take over."""
     LOG_IN = 7_003
-    """Tries at the log-in are counted one after another, before a password is looked at."""
+    """Tries at the log-in are counted one after another, before a password is looked at; sign-ons take turns."""
     JOBS = 7_004
     """Claims of housekeeping jobs take turns, so that no more of a kind begin than may run at once."""
 
@@ -46,3 +48,24 @@ def set_db_timeouts() -> None:
 def set_idle_timeout(connection: BaseDatabaseWrapper, **_: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET idle_in_transaction_session_timeout = '{settings.LEASE}s'")
+
+
+READ_ONLY_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# A reader that stalls would keep PostgreSQL from clearing away what was overwritten meanwhile.
+IDLE_TIMEOUT = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """All reads inside see the database as it was at the first of them, whatever runs commit meanwhile.
+
+    Inside a transaction of the caller's own, that one decides.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(READ_ONLY_SNAPSHOT)
+            cursor.execute(IDLE_TIMEOUT)
+        yield

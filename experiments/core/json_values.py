@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
+
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
 def json_number(value: float) -> float | str:
@@ -27,5 +30,6 @@ def json_safe(value: Any) -> Any:
 
 
 def plain_text(value: str) -> str:
-    """What PostgreSQL can store: every character but NUL and lone halves of surrogate pairs."""
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    """What PostgreSQL and XML can hold and no terminal obeys: no lone halves of surrogate pairs, and of control
+    characters only those that break lines and indent."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", value).encode("utf-8", "replace").decode()

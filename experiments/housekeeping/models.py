@@ -15,10 +15,11 @@ class JobKind(models.TextChoices):
     CLIENT_DATA = "client data"
     OVERVIEW = "overview"
     CALIBRATION = "calibration"
+    CURVES = "curves"
 
 
 DATASET_KINDS = (JobKind.FETCH, JobKind.IMPORT, JobKind.VERIFY)
-PASSING_KINDS = (JobKind.DELETION, JobKind.CLIENT_DATA, JobKind.OVERVIEW, JobKind.CALIBRATION)
+PASSING_KINDS = (JobKind.DELETION, JobKind.CLIENT_DATA, JobKind.OVERVIEW, JobKind.CALIBRATION, JobKind.CURVES)
 """Nobody looks at these any more once they have ended."""
 
 

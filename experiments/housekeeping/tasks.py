@@ -15,6 +15,7 @@ from experiments.datasets.services.imports import dataset_work
 from experiments.housekeeping.services import jobs
 from experiments.housekeeping.services.attempts import JobAttempt, JobStoppedError
 from experiments.models import Job, JobKind
+from experiments.results.services.old_curves import curves_work
 from experiments.studies.services.calibration import calibration_work
 from experiments.studies.services.deletion import deletion_work
 from workers.errors import TributaryError
@@ -30,6 +31,7 @@ WORK: dict[JobKind, Callable[[JobAttempt], str]] = {
     JobKind.CLIENT_DATA: client_data_work,
     JobKind.OVERVIEW: client_data_work,
     JobKind.CALIBRATION: calibration_work,
+    JobKind.CURVES: curves_work,
 }
 
 

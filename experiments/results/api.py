@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from django.db.models import FloatField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import FloatField, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema
@@ -14,7 +14,7 @@ from pydantic import Field
 from experiments.api.paging import Paging, Sorting, SortKey, integer_key, number_key, read_page, time_key
 from experiments.api.schemas import Id, Page, State, error_responses
 from experiments.core.json_values import plain_text
-from experiments.models import Metric, Run
+from experiments.models import Run
 from experiments.queue.services.retry import run_retry
 from experiments.queue.services.runs import run_cancel
 from experiments.results.schemas import (
@@ -30,6 +30,7 @@ from experiments.results.schemas import (
     with_studies,
 )
 from experiments.results.selectors.files import LOG_BYTES, run_log
+from experiments.results.selectors.latest import last_round_values
 from experiments.results.selectors.run_filters import FACT_FILTERS, filter_runs, parse_run_filters, spec_paths
 from experiments.statistics.curves import NOT_FINITE
 from experiments.web.requests import current_user
@@ -107,12 +108,16 @@ def run_sorting(sort: str) -> Sorting:
 
 def metric_key(name: str) -> SortKey:
     """Its value in the last round; what is not finite counts as none."""
-    values = Metric.objects.filter(~Q(NOT_FINITE), run=OuterRef("pk"), name=plain_text(name))
-    last = values.filter(round=OuterRef("rounds_done")).values("value")[:1]
+    last = last_round_values(name=plain_text(name), run="pk", rounds_done="rounds_done").filter(~Q(NOT_FINITE))[:1]
     return number_key(Subquery(last, output_field=FloatField()))
 
 
 ROUND_LIMIT = 2**31 - 1
+
+
+FromStart = Annotated[
+    bool, Query(False, description="Forgets its rounds and checkpoints, and begins anew.", examples=[True])
+]
 
 
 class RoundsQuery(Schema):
@@ -198,10 +203,10 @@ def cancel_run(request: HttpRequest, run: Id) -> Any:
     operation_id="runs_retry",
     url_name="retry",
 )
-def retry_run(request: HttpRequest, run: Id) -> Any:
-    """Failed or cancelled; it goes on from its last checkpoint as a new attempt.
+def retry_run(request: HttpRequest, run: Id, from_start: FromStart) -> Any:
+    """Failed or cancelled; it goes on from its last checkpoint as a new attempt, or begins anew with `from_start=true`.
 
     Where its data, code or engine changed since its launch, its spec is launched again under today's identity: your
     studies hold that run in its place, and the answer is that run.
     """
-    return run_detail(run_retry(run=run_or_404(run), actor=current_user(request)))
+    return run_detail(run_retry(run=run_or_404(run), actor=current_user(request), from_start=from_start))

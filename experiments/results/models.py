@@ -41,7 +41,7 @@ class Run(models.Model):
     it. A launch without reuse makes runs of its own that are not shared. `device_type` (cpu, cuda, mps) is that of the
     worker which started it, kept for every later attempt; empty before the first one. `findings` is what it found
     beyond its curves: the confusion matrix of its last evaluation (a row for each true class), and whatever its
-    strategy has to tell.
+    strategy has to tell. `clients_dropped`: of single clients only the last numbers are left.
     """
 
     hash = models.CharField(max_length=64)
@@ -64,6 +64,7 @@ class Run(models.Model):
     worker = models.ForeignKey(Worker, models.SET_NULL, null=True, blank=True, related_name="runs")
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
+    clients_dropped = models.BooleanField(default=False, editable=False)
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True, blank=True)
     finished = models.DateTimeField(null=True, blank=True)
@@ -121,14 +122,63 @@ class Attempt(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="attempt_number_once")]
 
 
-class Metric(models.Model):
-    """One number of one round of one run; NaN and infinity are stored as such."""
+BLOCK_ROUNDS = 64
+"""Rounds of a block; `block` is `round / 64`. Another number would need all blocks written anew."""
+
+
+class CurveBlock(models.Model):
+    """Some rounds of one metric of one run, written in place as they are told: `numbers[round]` to PostgreSQL.
+
+    The array begins with the first round that has a value and ends with the last; null where one between has none. NaN
+    and infinity are stored as such. Only `results.services.curves` writes here.
+    """
+
+    pk = models.CompositePrimaryKey("run_id", "name", "block")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="curve_blocks", db_index=False)
+    name = models.CharField(max_length=100)
+    block = models.IntegerField()
+    numbers = ArrayField(models.FloatField(null=True))
+
+
+class MetricRow(models.Model):
+    """A value as it was stored before there were blocks; housekeeping moves them, and then there are none."""
 
     pk = models.CompositePrimaryKey("run_id", "name", "round")
-    run = models.ForeignKey(Run, models.CASCADE, related_name="metrics", db_index=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="metric_rows", db_index=False)
     round = models.IntegerField()
     name = models.CharField(max_length=100)
     value = models.FloatField()
+
+
+class Curve(models.Model):
+    """What is stored of curves, wherever it is: a view of all blocks and, where there are any, old rows.
+
+    A round's value is in exactly one array, but old rows of one block are arrays of their own.
+    """
+
+    pk = models.CompositePrimaryKey("run_id", "name", "block")
+    run = models.ForeignKey(Run, models.DO_NOTHING, related_name="curves", db_constraint=False, db_index=False)
+    name = models.CharField(max_length=100)
+    block = models.IntegerField()
+    numbers = ArrayField(models.FloatField(null=True))
+
+    class Meta:
+        managed = False
+        db_table = "experiments_curve"
+
+
+class Metric(models.Model):
+    """One number of one round of one run: a view of the curves. Whoever reads many reads `Curve`."""
+
+    pk = models.CompositePrimaryKey("run_id", "name", "round")
+    run = models.ForeignKey(Run, models.DO_NOTHING, related_name="metrics", db_constraint=False, db_index=False)
+    round = models.IntegerField()
+    name = models.CharField(max_length=100)
+    value = models.FloatField()
+
+    class Meta:
+        managed = False
+        db_table = "experiments_metric"
 
 
 class Round(models.Model):

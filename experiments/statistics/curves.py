@@ -11,20 +11,24 @@ import numpy as np
 from django.db import connection
 from django.db.models import Q
 
-from experiments.models import Membership, Metric
+from experiments.models import Curve, Membership
 from experiments.statistics.over_seeds import (
     SeedColumns,
     SeedStatistics,
     ended_seeds,
     over_seeds,
 )
+from experiments.statistics.stored_numbers import decode_numbers
 
 NOT_FINITE = Q(value__in=[float("nan"), float("inf"), float("-inf")])
 # Columns travel as bytes: to read thousands of rows of text takes longer than to compute with them.
 VALUES = """
-    SELECT string_agg(int8send(run_id), ''::bytea), string_agg(int4send(round), ''::bytea),
-        string_agg(float8send(value), ''::bytea)
-    FROM experiments_metric WHERE run_id = ANY(%(runs)s) AND name = ANY(%(names)s)
+    SELECT string_agg(int8send(run_id), ''::bytea), string_agg(int4send(octet_length(numbers)), ''::bytea),
+        string_agg(numbers, ''::bytea)
+    FROM (
+        SELECT run_id, array_send(numbers) AS numbers FROM experiments_curve
+        WHERE run_id = ANY(%(runs)s) AND name = ANY(%(names)s)
+    ) AS curve
 """
 RUNS = "SELECT id, seed, state FROM experiments_run WHERE id = ANY(%(runs)s) ORDER BY id"
 
@@ -80,14 +84,22 @@ def read_run_seeds(places: Mapping[int, int]) -> RunSeeds:
 
 
 def curve_statistics(
-    *, cells: Mapping[str, Sequence[int]], metric: str, spent: Sequence[str] = (), with_values: bool = False
+    *,
+    cells: Mapping[str, Sequence[int]],
+    metric: str,
+    spent: Sequence[str] = (),
+    adds_up: bool = True,
+    with_values: bool = False,
 ) -> list[SeedStatistics]:
-    """`cells` has each cell's runs. `spent` names the metrics that add up to the x axis: by default, the round."""
+    """`cells` has each cell's runs. `spent` names the metrics of the x axis, by default the round: their total up to
+
+    each round, or where they do not add up, that round's own.
+    """
     table = read_run_seeds({run: place for place, runs in enumerate(cells.values()) for run in runs})
     runs, rounds, values = read_values(table.runs.tolist(), [metric])
     totals = rounds.astype(np.float64)
     if spent:
-        totals, known = totals_spent(runs, rounds, read_values(table.runs.tolist(), spent))
+        totals, known = totals_spent(runs, rounds, read_values(table.runs.tolist(), spent), adds_up=adds_up)
         runs, rounds, values, totals = runs[known], rounds[known], values[known], totals[known]
     lines = table.cells[np.searchsorted(table.runs, runs)]
     columns, missed = table.statistics(lines, runs, rounds, values)
@@ -113,8 +125,9 @@ def curve_statistics(
 
 def read_values(runs: Sequence[int], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Run, round and value of every number of that name."""
-    ids, rounds, values = read_columns(VALUES, {"runs": list(runs), "names": list(names)}, (">i8", ">i4", ">f8"))
-    return ids, rounds, values
+    ids, sizes, packed = read_columns(VALUES, {"runs": list(runs), "names": list(names)}, (">i8", ">i4", "u1"))
+    arrays, rounds, values = decode_numbers(packed.tobytes(), sizes)
+    return ids[arrays], rounds, values
 
 
 def read_columns(query: str, parameters: Mapping[str, Any], types: Sequence[str]) -> list[np.ndarray]:
@@ -127,14 +140,18 @@ def read_columns(query: str, parameters: Mapping[str, Any], types: Sequence[str]
 
 
 def totals_spent(
-    runs: np.ndarray, rounds: np.ndarray, spent: tuple[np.ndarray, np.ndarray, np.ndarray]
+    runs: np.ndarray, rounds: np.ndarray, spent: tuple[np.ndarray, np.ndarray, np.ndarray], *, adds_up: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each of the runs had spent by each of the rounds, and whether anything was told of that round."""
+    """What each of the runs had spent by each of the rounds, and whether anything was told of that round.
+
+    What does not add up may be without end, which is no place on an axis.
+    """
+    if not adds_up:
+        finite = np.isfinite(spent[2])
+        spent = (spent[0][finite], spent[1][finite], spent[2][finite])
     order = np.lexsort(spent[1::-1])
     spent_runs, spent_rounds, amounts = (column[order] for column in spent)
-    of_each_run = np.split(amounts.astype(np.longdouble), np.flatnonzero(np.diff(spent_runs)) + 1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        totals = np.concatenate([np.cumsum(each) for each in of_each_run]).astype(np.float64)
+    totals = running_totals(spent_runs, amounts) if adds_up else amounts
     span = max(rounds.max(initial=0), spent_rounds.max(initial=0)) + 1
     keys, sought = spent_runs * span + spent_rounds, runs * span + rounds
     last = np.searchsorted(keys, sought, side="right") - 1
@@ -142,6 +159,13 @@ def totals_spent(
     return np.where(known, totals[last] if len(totals) else 0.0, 0.0), known
 
 
+def running_totals(runs: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+    """Of each run by itself; its amounts stand together, in the order of its rounds."""
+    of_each_run = np.split(amounts.astype(np.longdouble), np.flatnonzero(np.diff(runs)) + 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.concatenate([np.cumsum(each) for each in of_each_run]).astype(np.float64)
+
+
 def metric_names(*, runs: Sequence[int]) -> list[str]:
-    """The metrics that some of these runs have; callers pass a few runs, because every row of theirs is looked at."""
-    return list(Metric.objects.filter(run_id__in=list(runs)).order_by("name").values_list("name", flat=True).distinct())
+    """The metrics that some of these runs have; callers pass a few runs, because every block of theirs is looked at."""
+    return list(Curve.objects.filter(run_id__in=list(runs)).order_by("name").values_list("name", flat=True).distinct())

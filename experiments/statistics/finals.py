@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.results.models import BLOCK_ROUNDS
 from experiments.statistics.curves import read_columns
 from experiments.statistics.over_seeds import SeedStatistics, best_complete, differs, over_seeds, reduce_each
 
@@ -26,13 +27,15 @@ FINALS = f"""
         string_agg(int4send(state), ''::bytea), string_agg(int4send(round), ''::bytea),
         string_agg(float8send(value), ''::bytea)
     FROM (
-        SELECT {{study}} AS study, run.cell, run.seed, coalesce(metric.round, {NO_VALUE}) AS round,
-            coalesce(metric.value, 0) AS value,
+        SELECT {{study}} AS study, run.cell, run.seed,
+            CASE WHEN curve.run_id IS NULL THEN {NO_VALUE} ELSE run.rounds_done END AS round,
+            coalesce(curve.numbers[run.rounds_done], 0) AS value,
             CASE WHEN run.state = 'done' THEN {DONE} WHEN run.state IN ('queued', 'running') THEN {UNENDED}
                 ELSE {ENDED} END AS state
         FROM {{runs}}
-        LEFT JOIN experiments_metric metric ON run.state = 'done'
-            AND metric.run_id = run.id AND metric.name = %(metric)s AND metric.round = run.rounds_done
+        LEFT JOIN experiments_curve curve ON run.state = 'done'
+            AND curve.run_id = run.id AND curve.name = %(metric)s AND curve.block = run.rounds_done / {BLOCK_ROUNDS}
+            AND curve.numbers[run.rounds_done] IS NOT NULL
         WHERE {{which}} ORDER BY run.id
     ) AS rows
 """

@@ -56,6 +56,14 @@ class SeedStatistics(NamedTuple):
         return median_with_worst(self.values, self.lost + self.missed, higher=higher)
 
 
+class OpenRun(NamedTuple):
+    """A run that is still to end, and the last round that its cell's curve has of it; -1 before the first."""
+
+    run: int
+    cell: str
+    last_round: int
+
+
 class SeedColumns(NamedTuple):
     """A row for each group, in ascending order of the groups; NaN stands for nothing.
 

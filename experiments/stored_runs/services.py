@@ -17,6 +17,7 @@ from experiments.presets.preset import Preset
 from experiments.queue.services.runs import LIVE
 from experiments.results.live.notify import notify_study
 from experiments.results.models import LAUNCHED_WITH
+from experiments.results.services.curves import values_write
 from experiments.stored_runs.files import StoredRun, is_stored
 from workers.spec.identity import FIRST_ENGINE
 
@@ -138,14 +139,11 @@ def create_done_runs(stored: Sequence[StoredRun]) -> None:
     for first in range(0, len(stored), RUNS_AT_ONCE):
         some = stored[first : first + RUNS_AT_ONCE]
         pairs = list(zip(Run.objects.bulk_create([done_run(run, today) for run in some]), some, strict=True))
-        Metric.objects.bulk_create(
-            [
-                Metric(run=run, round=number, name=name, value=value)
-                for run, own in pairs
-                for name, curve in own.curves.items()
-                for number, value in curve.items()
-            ],
-            batch_size=5_000,
+        values_write(
+            (run.pk, number, name, value)
+            for run, own in pairs
+            for name, curve in own.curves.items()
+            for number, value in curve.items()
         )
         Round.objects.bulk_create([Round(run=run, round=number) for run, own in pairs for number in all_rounds(own)])
 

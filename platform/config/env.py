@@ -46,7 +46,14 @@ class Variable(Generic[Value]):
             raise SettingError(f"{self.name} must be {error}, but is {value}.") from None
 
 
-SECRET_VARIABLES = {"SECRET_KEY", "DATABASE_URL", "REDIS_URL", "TRIBUTARY_ADMIN_PASSWORD"}
+SECRET_VARIABLES = {
+    "SECRET_KEY",
+    "DATABASE_URL",
+    "REDIS_URL",
+    "TRIBUTARY_ADMIN_PASSWORD",
+    "TRIBUTARY_OIDC_CLIENT_SECRET",
+    "TRIBUTARY_STORE",
+}
 
 
 def parse_text(value: str) -> str:
@@ -92,6 +99,14 @@ def parse_folders(value: str) -> list[Path]:
     return folders
 
 
+def parse_store(value: str) -> str:
+    """What fsspec makes of an address is told when the store is opened: its packages are not all here."""
+    scheme, mark, place = value.partition("://")
+    if value and not (scheme.isidentifier() and place if mark else value.startswith(("/", "~"))):
+        raise MalformedError("the whole path of a folder, or an address such as s3://bucket/lab")
+    return value
+
+
 def parse_host(value: str) -> str:
     if not value or any(character in value for character in "/ @?#") or "://" in value:
         raise MalformedError("a host name or an IP address, such as 127.0.0.1 or 0.0.0.0")
@@ -120,6 +135,32 @@ def parse_networks(value: str) -> list[str]:
 def parse_origin(value: str) -> str:
     if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc):
         raise MalformedError("an address such as http://mirror.example.org/data")
+    return value
+
+
+def parse_issuer(value: str) -> str:
+    """Over http only on this machine: whoever is between could be anybody otherwise."""
+    parts = urlsplit(value)
+    secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1"))
+    if value and not (secure and parts.netloc and not parts.query and not parts.fragment):
+        raise MalformedError("an address with https://, such as https://id.example.org/realms/lab")
+    return value.rstrip("/")
+
+
+ROLE_NAMES = ("viewer", "member", "admin")
+
+
+def parse_group_roles(value: str) -> dict[str, str]:
+    """Groups may have spaces, slashes and colons in their names; the last `=` ends them."""
+    pairs = [(group.strip(), role.strip()) for group, _, role in (each.rpartition("=") for each in parse_names(value))]
+    if any(not group or role not in ROLE_NAMES for group, role in pairs) or len(dict(pairs)) != len(pairs):
+        raise MalformedError("groups with a role each (viewer, member, admin), such as lab=member,lab-admins=admin")
+    return dict(pairs)
+
+
+def parse_default_role(value: str) -> str:
+    if value not in ("none", "viewer", "member"):
+        raise MalformedError("none, viewer or member")
     return value
 
 
@@ -179,6 +220,20 @@ def parse_secret_key(value: str) -> str:
 
 
 HOME = Variable("TRIBUTARY_HOME", parse_folder, ".tributary", "Folder for all data, logs and secrets")
+STORE = Variable(
+    "TRIBUTARY_STORE",
+    parse_store,
+    "",
+    "Where files go that other machines need: a folder, or any address that fsspec knows, such as s3://bucket/lab "
+    "([docs/operations.md](docs/operations.md))",
+    "TRIBUTARY_HOME",
+)
+STORE_CACHE = Variable(
+    "TRIBUTARY_STORE_CACHE",
+    integer_parser(0, 1_000_000_000),
+    "20000",
+    "Room for copies of the store's files that were read here, in MB; those read longest ago go first",
+)
 HOST = Variable("HOST", parse_host, "127.0.0.1", "Address the web server listens on; 0.0.0.0 serves the whole network")
 PORT = Variable("PORT", integer_parser(1, 65535), "8000", "Port the web server listens on")
 WORKERS = Variable(
@@ -222,6 +277,12 @@ REDIS_LISTEN = Variable(
     "Address and port at which the embedded Redis listens for workers on further machines",
     "a Unix socket only",
 )
+POSTGRES_CONNECTIONS = Variable(
+    "TRIBUTARY_POSTGRES_CONNECTIONS",
+    integer_parser(20, 10_000),
+    "100",
+    "Connections that the embedded PostgreSQL takes; `manage.py doctor` counts what the lab may need",
+)
 SECRET_KEY = Variable("SECRET_KEY", parse_secret_key, "", "Key that signs sessions", "random, kept in TRIBUTARY_HOME")
 DEBUG = Variable("DEBUG", parse_flag, "0", "1 shows error pages with code; for development only")
 ALLOWED_HOSTS = Variable(
@@ -242,11 +303,17 @@ TRUSTED_PROXIES = Variable(
     "Addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas",
     "none",
 )
+WEB_PROCESSES = Variable(
+    "WEB_PROCESSES",
+    integer_parser(1, 64),
+    "1",
+    "Web processes behind the one port; what is limited for all requests together is divided among them",
+)
 WEB_REQUESTS = Variable(
     "TRIBUTARY_WEB_REQUESTS",
     integer_parser(2, 1000),
     "32",
-    "Requests answered at once, each with a connection to PostgreSQL; others wait their turn",
+    "Requests answered at once by all web processes, each with a connection to PostgreSQL; others wait their turn",
 )
 ADMIN_PASSWORD = Variable(
     "TRIBUTARY_ADMIN_PASSWORD",
@@ -254,6 +321,45 @@ ADMIN_PASSWORD = Variable(
     "",
     "Password of the user `admin` at the first start",
     "random, printed once",
+)
+PASSWORD_LOGIN = Variable(
+    "TRIBUTARY_PASSWORD_LOGIN",
+    parse_flag,
+    "on",
+    "off leaves sign-on with the OpenID Connect provider as the only way to log in",
+)
+OIDC_ISSUER = Variable(
+    "TRIBUTARY_OIDC_ISSUER",
+    parse_issuer,
+    "",
+    "Address of the OpenID Connect provider with whose accounts people log in ([docs/sign-on.md](docs/sign-on.md))",
+    "none",
+)
+OIDC_NAME = Variable("TRIBUTARY_OIDC_NAME", parse_text, "single sign-on", "What the button calls the provider")
+OIDC_CLIENT_ID = Variable(
+    "TRIBUTARY_OIDC_CLIENT_ID", parse_text, "", "The name under which the provider knows this platform", "none"
+)
+OIDC_CLIENT_SECRET = Variable(
+    "TRIBUTARY_OIDC_CLIENT_SECRET", parse_text, "", "The secret that the provider made for it", "none: a public client"
+)
+OIDC_SCOPES = Variable(
+    "TRIBUTARY_OIDC_SCOPES", parse_text, "openid profile email", "What the provider is asked to tell"
+)
+OIDC_GROUPS_CLAIM = Variable(
+    "TRIBUTARY_OIDC_GROUPS_CLAIM", parse_text, "groups", "The claim that has a person's groups; a dot goes deeper"
+)
+OIDC_GROUP_ROLES = Variable(
+    "TRIBUTARY_OIDC_GROUP_ROLES",
+    parse_group_roles,
+    "",
+    "The role of each group, as in `lab=member,lab-admins=admin`; the highest of a person's counts, at every log-in",
+    "none: roles are given on the page People",
+)
+OIDC_DEFAULT_ROLE = Variable(
+    "TRIBUTARY_OIDC_DEFAULT_ROLE",
+    parse_default_role,
+    "none",
+    "Role of people of the provider without such a group: viewer, member, or none, which keeps them out",
 )
 TOUR = Variable("TRIBUTARY_TOUR", parse_flag, "1", "0 leaves out the small study that the first start queues")
 MAX_RUNS = Variable(
@@ -358,6 +464,12 @@ KEEP_CHECKPOINTS = Variable(
 KEEP_LOGS = Variable(
     "TRIBUTARY_KEEP_LOGS", integer_parser(0, 36_500), "365", "Days after which a run's log goes; 0 keeps it"
 )
+KEEP_CLIENTS = Variable(
+    "TRIBUTARY_KEEP_CLIENTS",
+    integer_parser(0, 36_500),
+    "0",
+    "Days after which a finished run has numbers of single clients only of its last rounds; 0 keeps all",
+)
 LOG_STYLE = Variable("TRIBUTARY_LOGS", parse_log_style, "text", "How the platform's processes log: text, or json")
 DEVICE = Variable(
     "TRIBUTARY_DEVICE", parse_text, "cpu", "Set by the supervisor for each worker: cpu, or cuda:0, cuda:1, ..."
@@ -365,9 +477,18 @@ DEVICE = Variable(
 THREADS = Variable(
     "TRIBUTARY_THREADS", integer_parser(1, 4096), "1", "Set by the supervisor for each worker: its CPU threads"
 )
+AGENT = Variable(
+    "TRIBUTARY_AGENT",
+    parse_text,
+    "",
+    "Set by the supervisor where a host has several workers: the socket of the process that has their connections",
+    "none",
+)
 
 VARIABLES: tuple[Variable[Any], ...] = (
     HOME,
+    STORE,
+    STORE_CACHE,
     HOST,
     PORT,
     WORKERS,
@@ -376,14 +497,25 @@ VARIABLES: tuple[Variable[Any], ...] = (
     REDIS_URL,
     POSTGRES_LISTEN,
     REDIS_LISTEN,
+    POSTGRES_CONNECTIONS,
     SECRET_KEY,
     DEBUG,
     ALLOWED_HOSTS,
     CSRF_TRUSTED_ORIGINS,
     HTTPS,
     TRUSTED_PROXIES,
+    WEB_PROCESSES,
     WEB_REQUESTS,
     ADMIN_PASSWORD,
+    PASSWORD_LOGIN,
+    OIDC_ISSUER,
+    OIDC_NAME,
+    OIDC_CLIENT_ID,
+    OIDC_CLIENT_SECRET,
+    OIDC_SCOPES,
+    OIDC_GROUPS_CLAIM,
+    OIDC_GROUP_ROLES,
+    OIDC_DEFAULT_ROLE,
     TOUR,
     MAX_RUNS,
     MAX_WAITING,
@@ -405,9 +537,11 @@ VARIABLES: tuple[Variable[Any], ...] = (
     CHECKPOINT_SECONDS,
     KEEP_CHECKPOINTS,
     KEEP_LOGS,
+    KEEP_CLIENTS,
     LOG_STYLE,
     DEVICE,
     THREADS,
+    AGENT,
 )
 
 
@@ -424,6 +558,12 @@ ALL_INTERFACES = {"0.0.0.0", "::"}
 def default_allowed_hosts(host: str) -> list[str]:
     """Listening everywhere means being called by any of this machine's names and addresses."""
     return [*LOCAL_HOSTS, *(machine_names() if host in ALL_INTERFACES else [host] if host not in LOCAL_HOSTS else [])]
+
+
+def local_address(host: str, port: int) -> str:
+    """Where a browser of this machine finds the platform."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{name}:{port}"
 
 
 def machine_names() -> list[str]:

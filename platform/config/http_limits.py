@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
@@ -18,7 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_CONNECTIONS = 2_000
-"""Open at once; what is asked beyond gets 503."""
+"""Open at once to each web process; what is asked beyond gets 503."""
 MOST_HEAD_BYTES = 65_536
 MOST_ADDRESS_BYTES = 32_768
 MOST_BODY_BYTES = 20_000_000
@@ -30,6 +31,11 @@ UPLOAD_PATHS = ("/data-sets/npz/upload", "/apps/upload", "/api/v1/apps")
 UPLOAD_OVERHEAD_BYTES = 1_000_000
 ADDRESS_TOO_LONG = f"The address is longer than {MOST_ADDRESS_BYTES // 1024} kB. Ask for less at a time."
 TOO_MANY_BODIES = "Too many large bodies are being sent. Try again in a minute."
+
+
+def web_share(total: int) -> int:
+    """What one web process may take of what all of them may take together."""
+    return max(1, total // int(settings.WEB_PROCESSES))
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class LimitedBody:
         return self.refusal is not None
 
     def begin_large(self) -> None:
-        if self.limits.large_bodies >= MOST_LARGE_BODIES:
+        if self.limits.large_bodies >= web_share(MOST_LARGE_BODIES):
             self.refusal = Refusal(429, TOO_MANY_BODIES, ((b"retry-after", b"60"),))
         else:
             self.is_large = True

@@ -26,7 +26,8 @@ class LimitedProtocol(H11Protocol):
 
     A head must be whole within `head_seconds`. A body has `body_seconds`, and a second more for each `body_rate` bytes
     that came. A reader must take what is sent within `read_seconds`. Where more than `most_waiting` connections have
-    sent no whole request yet, the one that has waited longest makes room for the next.
+    sent no whole request yet, the one that has waited longest makes room for the next; so does the reader that takes
+    longest, where more than `most_unread` bytes wait to be read.
     """
 
     head_seconds: ClassVar[float] = 10.0
@@ -36,6 +37,9 @@ class LimitedProtocol(H11Protocol):
     most_waiting: ClassVar[int] = 500
     waiting: ClassVar[dict[LimitedProtocol, None]] = {}
     """Connections without a whole head, the oldest first."""
+    most_unread: ClassVar[int] = 100_000_000
+    unread: ClassVar[dict[LimitedProtocol, None]] = {}
+    """Connections whose reader has not taken what was sent, the oldest first."""
 
     head_timer: asyncio.TimerHandle | None = None
     body_timer: asyncio.TimerHandle | None = None
@@ -53,6 +57,7 @@ class LimitedProtocol(H11Protocol):
             if timer:
                 timer.cancel()
         self.waiting.pop(self, None)
+        self.unread.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -104,9 +109,22 @@ class LimitedProtocol(H11Protocol):
         super().pause_writing()
         if self.read_timer is None:
             self.read_timer = self.loop.call_later(self.read_seconds, self.transport.abort)
+        self.unread[self] = None
+        self.make_room()
+
+    def make_room(self) -> None:
+        """A whole answer is handed over at once, however slowly it is read."""
+        sizes = {each: each.transport.get_write_buffer_size() for each in self.unread}
+        excess = sum(sizes.values()) - self.most_unread
+        for each, size in sizes.items():
+            if excess <= 0 or each is self:
+                break
+            each.transport.abort()
+            excess -= size
 
     def resume_writing(self) -> None:
         super().resume_writing()
+        self.unread.pop(self, None)
         if self.read_timer:
             self.read_timer.cancel()
             self.read_timer = None

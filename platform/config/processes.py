@@ -72,7 +72,17 @@ HTTP_FLAGS = [
 
 
 def web_command(host: str, port: int) -> list[str]:
-    flags = ["--host", host, "--port", str(port), "--log-level", "warning", *proxy_flags(env.TRUSTED_PROXIES.read())]
+    """One web process, which opens the port by itself."""
+    return uvicorn_command("--host", host, "--port", str(port))
+
+
+def shared_web_command(descriptor: int) -> list[str]:
+    """A web process that is handed the open port, which others may have too."""
+    return uvicorn_command("--fd", str(descriptor))
+
+
+def uvicorn_command(*place: str) -> list[str]:
+    flags = [*place, "--log-level", "warning", *proxy_flags(env.TRUSTED_PROXIES.read())]
     return [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags, *UVICORN_FLAGS, *HTTP_FLAGS]
 
 
@@ -83,6 +93,20 @@ def proxy_flags(proxies: list[str]) -> list[str]:
 
 def worker_command(slot: WorkerSlot) -> list[str]:
     return celery_command(slot.name, slot.queue, "workers.queue.task", "--pool", "solo", "--concurrency", "1")
+
+
+WORKERS_OF_A_CONNECTION = 4
+"""Where calls wait for one another; each worker writes four times a second at most."""
+
+
+def agent_connections(workers: int) -> int:
+    """To PostgreSQL, of a host with so many workers, at most: its agent's, or those of the one worker's two threads."""
+    return 2 if workers == 1 else -(-workers // WORKERS_OF_A_CONNECTION)
+
+
+def agent_command(address: Path, workers: int) -> list[str]:
+    connections = ("--connections", str(agent_connections(workers)))
+    return [sys.executable, str(ROOT / "manage.py"), "agent", str(address), *connections]
 
 
 HOUSEKEEPING_THREADS = "6"

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections import Counter, deque
 
-from config.http_limits import Application, Message, Receive, Scope, Send, header_value, send_refusal
+from config.http_limits import Application, Message, Receive, Scope, Send, header_value, send_refusal, web_share
 
 MOST_OF_ONE_SENDER = 8
 MOST_WAITING = 300
@@ -73,13 +73,15 @@ class Slots:
 class RequestSlots:
     """Takes a slot once a request is there whole, so that slow senders hold none, and until it is answered.
 
+    `most` is for all web processes together, as is what one sender may have at once: each has its share.
+
     An event stream gives its slot back with its first words: from then on it waits, without a connection.
     """
 
     def __init__(self, application: Application, most: int) -> None:
         self.application = application
-        self.slots = Slots(most, min(most, MOST_OF_ONE_SENDER))
-        self.health_slots = Slots(MOST_HEALTH_CHECKS, MOST_HEALTH_CHECKS)
+        self.slots = Slots(web_share(most), web_share(min(most, MOST_OF_ONE_SENDER)))
+        self.health_slots = Slots(web_share(MOST_HEALTH_CHECKS), web_share(MOST_HEALTH_CHECKS))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         slots = self.health_slots if scope["path"] == HEALTH_PATH else self.slots

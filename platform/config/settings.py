@@ -8,6 +8,7 @@ from config.env import default_allowed_hosts
 from config.home import Home
 from config.logs import logging_settings
 from config.services.state import running_url
+from config.sign_on import sign_on_setting
 from config.static import static_version
 
 ROOT = env.ROOT
@@ -64,6 +65,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "experiments.access.views.log_in.log_in_ways",
             ],
             "libraries": {
                 "tributary": "experiments.web.template_tags",
@@ -83,6 +85,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+SIGN_ON, PASSWORD_LOGIN = sign_on_setting(), env.PASSWORD_LOGIN.read()
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"
@@ -110,7 +113,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
-WEB_REQUESTS = env.WEB_REQUESTS.read()
+WEB_PROCESSES, WEB_REQUESTS = env.WEB_PROCESSES.read(), env.WEB_REQUESTS.read()
 MAX_RUNS, MAX_WAITING = env.MAX_RUNS.read(), env.MAX_WAITING.read()
 IMPORT_FOLDERS = env.IMPORT_FOLDERS.read()
 MAX_UPLOAD = env.MAX_UPLOAD.read() * 1_000_000
@@ -121,10 +124,13 @@ RUN_SECONDS, RUN_SILENCE, RUN_MEMORY = env.RUN_SECONDS.read(), env.RUN_SILENCE.r
 RUN_FILES, CHECKPOINT_SECONDS = env.RUN_FILES.read(), env.CHECKPOINT_SECONDS.read()
 APP_UPLOADS, APP_INSTALL = env.APP_UPLOADS.read(), env.APP_INSTALL.read()
 KEEP_CHECKPOINTS, KEEP_LOGS = env.KEEP_CHECKPOINTS.read(), env.KEEP_LOGS.read()
-env.MIRROR.read()  # refused here where malformed; compute reads it itself
+KEEP_CLIENTS = env.KEEP_CLIENTS.read()
+for read_by_compute in (env.MIRROR, env.STORE, env.STORE_CACHE):
+    read_by_compute.read()  # refused here where malformed
 
 # Set for each worker process by the supervisor or by the compose file.
 WORKER_DEVICE = env.DEVICE.read()
 WORKER_THREADS = env.THREADS.read()
+AGENT = env.AGENT.read()
 
 LOGGING = logging_settings(env.LOG_STYLE.read())

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import urllib.request
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, TypedDict
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ import redis
 from django.core.management import call_command
 
 from config import env
+from config.agent import agent_child, agent_folder
 from config.env import ROOT
 from config.home import Home, write_private
 from config.processes import (
@@ -29,14 +31,15 @@ from config.processes import (
     own_worker_slots,
     prepare_command,
     scheduler_command,
-    web_command,
     worker_command,
 )
 from config.services.postgres import Postgres
 from config.services.redis import Redis
 from config.services.server import Command
 from config.supervisor import Child, StopSignal, Supervisor, clear_leftovers, print_line, process_child
+from config.web_host import open_port, web_children
 from workers.errors import SpecError, TributaryError
+from workers.store.store import remote_store
 
 WORKER_GRACE_SECONDS = 20.0
 
@@ -58,17 +61,17 @@ class Platform:
 
     @property
     def address(self) -> str:
-        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(
-            self.host, f"[{self.host}]" if ":" in self.host else self.host
-        )
-        return f"http://{host}:{self.port}"
+        return env.local_address(self.host, self.port)
 
     def run(self) -> None:
-        with lock_home(self.home):
-            check_port(self.host, self.port)
+        with (
+            lock_home(self.home),
+            reserve_address(self.host, self.port) as listening,
+            agent_folder() as folder,
+        ):
             self.supervisor.handle_signals()
             try:
-                self.start()
+                self.start(listening, folder)
                 self.supervisor.watch()
             except StopSignal:
                 print_line("Stopping web server, workers, housekeeping, scheduler and services ...")
@@ -76,21 +79,23 @@ class Platform:
                 self.supervisor.stop()
             print_line("Stopped. All data are kept.")
 
-    def start(self) -> None:
+    def start(self, listening: socket.socket, folder: Path) -> None:
         print_line(f"Tributary starts. Its data are in {self.home.path}")
         if cleared := clear_leftovers(self.home):
             print_step("Clean-up", f"{cleared} processes of an interrupted start ended")
         self.start_postgres()
         self.start_redis()
         tour = self.prepare()
-        self.start_processes()
+        self.start_processes(listening, folder)
         self.print_welcome(tour)
 
     def start_postgres(self) -> None:
         if url := env.DATABASE_URL.read():
             check_database(url)
             return self.use_service("DATABASE_URL", url, "PostgreSQL", "the one in DATABASE_URL")
-        server = Postgres(home=self.home, listen=env.POSTGRES_LISTEN.read())
+        server = Postgres(
+            home=self.home, listen=env.POSTGRES_LISTEN.read(), connections=env.POSTGRES_CONNECTIONS.read()
+        )
         child = Child(
             "postgres",
             server.start,
@@ -137,23 +142,35 @@ class Platform:
             return output.strip()
         return f"The database could not be prepared: {output.splitlines()[-1]} See {self.home.logs / 'prepare.log'}."
 
-    def start_processes(self) -> None:
-        workers = [self.make_worker(slot) for slot in self.slots]
-        children = [self.make_web(), *workers, self.make_housekeeping(), self.make_scheduler()]
+    def start_processes(self, listening: socket.socket, folder: Path) -> None:
+        """Workers are many at once: the first sign of each is to find the agent there."""
+        web = self.make_web(listening)
+        agent = agent_child(folder, len(self.slots), self.environment(), self.home.logs / "agent.log")
+        for child in [*web, *([agent] if agent else [])]:
+            self.supervisor.add(child)
+        if agent:
+            self.supervisor.wait_until_ready(agent.name)
+        workers = [self.make_worker(slot, agent.address if agent else "") for slot in self.slots]
+        children = [*workers, self.make_housekeeping(), self.make_scheduler()]
         for child in children:
             self.supervisor.add(child)
-        self.supervisor.wait_until_ready("web")
-        print_step("Web server", "ready")
+        self.supervisor.wait_until_ready(*(child.name for child in web))
+        print_step("Web server", "ready" if len(web) == 1 else f"{len(web)} processes ready")
         self.supervisor.wait_until_ready(*(child.name for child in children))
         print_step("Workers", describe_workers(self.slots))
         print_step("Scheduler", "ready, and housekeeping beside it")
 
-    def make_web(self) -> Child:
-        command = Command(web_command(self.host, self.port), self.home.logs / "web.log", self.environment())
-        return process_child("web", command, lambda: web_answers(self.address), grace_seconds=8)
+    def make_web(self, listening: socket.socket) -> list[Child]:
+        return web_children(
+            listening,
+            self.home,
+            self.environment(),
+            lambda name: self.home.logs / f"{name}.log",
+            lambda: web_answers(self.address),
+        )
 
-    def make_worker(self, slot: WorkerSlot) -> Child:
-        return self.make_celery(slot.name, worker_command(slot), **slot.environment)
+    def make_worker(self, slot: WorkerSlot, agent: str) -> Child:
+        return self.make_celery(slot.name, worker_command(slot), **slot.environment, TRIBUTARY_AGENT=agent)
 
     def make_housekeeping(self) -> Child:
         return self.make_celery("housekeeping", housekeeping_command())
@@ -209,14 +226,11 @@ def lock_home(home: Home) -> IO[str]:
     return file
 
 
-def check_port(host: str, port: int) -> None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise StartError(port_problem(host, port, error)) from None
+def reserve_address(host: str, port: int) -> socket.socket:
+    try:
+        return open_port(host, port)
+    except OSError as error:
+        raise StartError(port_problem(host, port, error)) from None
 
 
 def port_problem(host: str, port: int, error: OSError) -> str:
@@ -259,11 +273,14 @@ class PreparationReport(TypedDict):
 def prepare_database() -> PreparationReport:
     """And the home, which an earlier Tributary or a person's hand may have left open to other accounts."""
     from experiments.access.services.people import ensure_admin
+    from experiments.operations.store import checkpoints_make_relative
     from experiments.queue.services.rehash import queued_runs_rehash
     from experiments.studies.services.tour import ensure_tour
 
     call_command("migrate", verbosity=0, interactive=False)
     queued_runs_rehash()
+    checkpoints_make_relative(env.HOME.read())
+    found_store()
     try:
         admin, password = ensure_admin(password=env.ADMIN_PASSWORD.read() or None)
     except SpecError as error:
@@ -272,6 +289,12 @@ def prepare_database() -> PreparationReport:
     tour = ensure_tour(admin) if env.TOUR.read() else False
     Home(env.HOME.read()).close_to_others()
     return {"password": password, "tour": bool(tour)}
+
+
+def found_store() -> None:
+    """Only here: a worker that finds no store where it was told to look has been told wrong."""
+    if store := remote_store():
+        store.create()
 
 
 # A proxy for the outside world must not be asked for this machine's own addresses.

@@ -1,13 +1,21 @@
 // Server-sent events become one "live" event on <body>, at most every so often; without a stream, a clock does it.
 // A page that may not listen (a shared one has no account) has the clock alone: <body data-clock="milliseconds">.
-const PAUSE = 400;
+// Rounds become "curves" and changes of runs "state" at once, for charts that go on with them by themselves.
+const PAUSE = 1000;
 const POLL = 2000;
+const SETTLING = 300;
 
 let stream = null;
 let clock = null;
 let waiting = null;
+let settling = null;
 let last = 0;
 let ended = false;
+// Seconds that the server wants between two requests of a page: it grows with those who watch.
+let pace = 0;
+// The moment of the last event: what is read from now on must not be older.
+let seen = null;
+let curves = [];
 
 function announce() {
   last = Date.now();
@@ -15,9 +23,28 @@ function announce() {
   document.body.dispatchEvent(new CustomEvent("live", { bubbles: true }));
 }
 
+// Many who hear of a change at the same moment do not all ask at the same moment.
 export function tick() {
   if (waiting || document.hidden) return;
-  waiting = setTimeout(announce, Math.max(0, last + PAUSE - Date.now()));
+  const due = last + Math.max(PAUSE, pace * 1000) - Date.now();
+  waiting = setTimeout(announce, Math.max(0, due, Math.random() * pace * 1000));
+}
+
+export const isStreaming = () => stream?.readyState === EventSource.OPEN;
+
+export const seenHeaders = () => (seen === null ? {} : { "X-Live-Seen": String(seen) });
+
+export function keepPace(seconds) {
+  if (seconds) pace = Number(seconds);
+}
+
+// The metrics of the charts that are shown: rounds come with these alone.
+export function followCurves(names) {
+  if (names.every((name) => curves.includes(name))) return;
+  curves = [...new Set(names)].sort();
+  if (!stream && !settling) return;
+  clearTimeout(settling);
+  settling = setTimeout(() => { if (!ended && !document.hidden) follow(); }, SETTLING);
 }
 
 function poll(on, every = POLL) {
@@ -25,15 +52,29 @@ function poll(on, every = POLL) {
   clock = on ? setInterval(tick, every) : null;
 }
 
+function tell(name, detail = null) {
+  document.body.dispatchEvent(new CustomEvent(name, { detail }));
+}
+
 function open(url, every) {
   close();
   poll(true, every);
   if (!url) return;
-  stream = new EventSource(`${url}${url.includes("?") ? "&" : "?"}latest=1`);
-  stream.addEventListener("open", () => { poll(false); tick(); });
+  const address = new URL(url, location.href);
+  address.searchParams.set("latest", "1");
+  for (const name of curves) address.searchParams.append("curves", name);
+  stream = new EventSource(address);
+  stream.addEventListener("open", () => { poll(false); tell("gap"); tick(); });
   stream.addEventListener("error", () => poll(true));
-  for (const name of ["metric", "state", "refetch"]) stream.addEventListener(name, tick);
-  stream.addEventListener("study", ({ data }) => (JSON.parse(data).change === "deleted" && url.includes("study=") ? gone() : tick()));
+  stream.addEventListener("refetch", () => { tell("gap"); tick(); });
+  for (const name of ["metric", "curves", "state", "study"]) stream.addEventListener(name, ({ data }) => hear(name, JSON.parse(data), url));
+}
+
+function hear(name, event, url) {
+  seen = event.at ?? seen;
+  if (event.change === "deleted" && url.includes("study=")) return gone();
+  tell(name === "study" ? "gap" : name, event);
+  tick();
 }
 
 // Somebody deleted the study of this page: what is shown stays readable, and nothing is asked for any more.
@@ -49,19 +90,32 @@ function gone() {
 function close() {
   poll(false);
   clearTimeout(waiting);
-  waiting = null;
+  clearTimeout(settling);
+  waiting = settling = null;
   stream?.close();
   stream = null;
 }
 
 // A hidden page holds no connection: browsers allow only six to one server, and a lab keeps many tabs.
+function follow() {
+  const { events: url, clock: every } = document.body.dataset;
+  if (document.hidden || ended) close();
+  else open(url, Number(every) || POLL);
+}
+
 export function startLive() {
   const { events: url, clock: every } = document.body.dataset;
   if (!url && !every) return;
-  const follow = () => (document.hidden || ended ? close() : open(url, Number(every) || POLL));
   document.addEventListener("visibilitychange", follow);
   document.addEventListener("logged-in", follow);
+  document.body.addEventListener("htmx:configRequest", ({ detail }) => Object.assign(detail.headers, seenHeaders()));
+  document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
+    keepPace(detail.xhr.getResponseHeader("X-Live-Pace"));
+    if (detail.xhr.getResponseHeader("X-Live-Again")) tick();
+  });
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
-  follow();
+  // Charts say within a moment which metrics they want to hear of.
+  if (url && document.querySelector("[data-figure]")) settling = setTimeout(follow, SETTLING * 5);
+  else follow();
 }

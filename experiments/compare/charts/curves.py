@@ -31,13 +31,14 @@ from experiments.statistics.over_seeds import SeedStatistics
 
 @dataclass(frozen=True)
 class XAxis:
-    """`spent` are the metrics that add up to it; none for rounds."""
+    """`spent` are the metrics that add up to it, or are it in each round; none for rounds."""
 
     name: str
     text: str
     unit: str = ""
     scale: float = 1.0
     spent: tuple[str, ...] = ()
+    adds_up: bool = True
 
     @property
     def title(self) -> str:
@@ -63,6 +64,7 @@ X_AXES: dict[str, XAxis] = {
         XAxis("bytes", "Bytes sent by anyone", "MB", 1e-6, ("bytes_up", "bytes_down", "bytes_peer")),
         XAxis("seconds", "Time", "s", spent=("seconds",)),
         XAxis("cpu", "CPU time", "s", spent=("seconds_cpu",)),
+        XAxis("epsilon", "Privacy spent", "ε", spent=("privacy.epsilon",), adds_up=False),
     )
 }
 
@@ -72,6 +74,10 @@ MOST_BANDS = 3
 """In a panel: more would cover each other."""
 MOST_PANELS = 12
 """On one page."""
+MUCH_LONGER = 4
+"""Lines that end before a quarter of the axis are hard to read."""
+SHARED_RANGE_NOTE = "Panels share one x range, in which some lines are short: “own x” under Look, More"
+OWN_RANGES_NOTE = "Each panel has its own x range: compare lengths by the ticks"
 
 
 @dataclass(frozen=True)
@@ -111,8 +117,7 @@ def page_note(page: PanelPage, panels_of: str) -> str:
 
 
 SHARED_TIME_NOTE = (
-    "Seconds are of the wall clock, on workers that may share their machine: whatever else ran there is in them. CPU "
-    "time is not"
+    "Seconds are of the wall clock: whatever else ran on a worker's machine is in them. CPU time leaves that out"
 )
 
 
@@ -121,6 +126,11 @@ class PanelCurves:
     row: str
     column: str
     curves: tuple[Curve, ...]
+
+    @property
+    def end(self) -> float:
+        """Where its longest line ends on the x axis."""
+        return max(curve.points[-1].place for curve in self.curves)
 
 
 @dataclass(frozen=True)
@@ -135,6 +145,8 @@ class CompareCurvesInfo:
     missed: int = 0
     stacked: bool = False
     """Every panel has a title of its own, because the grid of rows and columns would have gaps."""
+    own_x: bool = False
+    """Each panel has its own range of x, where otherwise all have the longest."""
 
     def panel_words(self, style: CellStyle) -> tuple[str, str]:
         """Row and column of a cell's panel."""
@@ -151,7 +163,16 @@ class CompareCurvesInfo:
 
     @property
     def grid(self) -> PanelGrid:
-        return panel_grid([(panel.row, panel.column) for panel in self.panels], 1 if self.narrow else PANELS_ACROSS)
+        places = [(panel.row, panel.column) for panel in self.panels]
+        return panel_grid(places, 1 if self.narrow else PANELS_ACROSS, own_x=self.own_x)
+
+    @property
+    def shortest_end(self) -> float:
+        return min((panel.end for panel in self.panels), default=0.0)
+
+    @property
+    def longest_end(self) -> float:
+        return max((panel.end for panel in self.panels), default=0.0)
 
 
 def compare_curves_info(
@@ -163,6 +184,7 @@ def compare_curves_info(
     band: Band = "std",
     target: float | None = None,
     narrow: bool = False,
+    own_x: bool = False,
 ) -> CompareCurvesInfo:
     """In the metric's shown unit; `target` too. A cell without a finite value has no curve, one without any no panel.
 
@@ -184,7 +206,7 @@ def compare_curves_info(
             panels.setdefault(style.stacked_panel if stacked else (style.row, style.column), []).append(curve)
     panel_curves = tuple(PanelCurves(row, column, tuple(curves)) for (row, column), curves in panels.items())
     lost, missed = sum(point.lost for point in points), missed_seeds(points)
-    return CompareCurvesInfo(metric, x, band, panel_curves, lost, target, narrow, missed, stacked)
+    return CompareCurvesInfo(metric, x, band, panel_curves, lost, target, narrow, missed, stacked, own_x)
 
 
 def leaves_gaps(styles: Mapping[str, CellStyle]) -> bool:
@@ -308,8 +330,11 @@ def compare_curves_notes(info: CompareCurvesInfo) -> str:
     if any(point.band for curve in info.curves for point in curve.points):
         pointed = any(len(panel.curves) > MOST_BANDS for panel in info.panels)
         notes.append(f"Band: {BAND_MEANINGS[info.band]}{POINTED_AT if pointed else ''}")
+    if info.longest_end > MUCH_LONGER * info.shortest_end:
+        notes.append(OWN_RANGES_NOTE if info.own_x else SHARED_RANGE_NOTE)
     if info.x.spent and info.curves:
-        notes.append(f"{info.x.text}: mean over seeds of the total up to each round")
+        what = "total up to each round" if info.x.adds_up else "value after each round"
+        notes.append(f"{info.x.text}: mean over seeds of the {what}")
     if info.x.name == "seconds" and info.curves:
         notes.append(SHARED_TIME_NOTE)
     if info.lost:

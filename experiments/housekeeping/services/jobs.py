@@ -22,6 +22,7 @@ AT_ONCE: dict[tuple[JobKind, ...], int] = {
     (JobKind.DELETION,): 1,
     (JobKind.CLIENT_DATA, JobKind.OVERVIEW): 2,
     (JobKind.CALIBRATION,): 1,
+    (JobKind.CURVES,): 1,
 }
 """In the whole lab, however many processes there are. No kind waits for another."""
 MOST_WAITING = 200
@@ -29,6 +30,8 @@ MOST_WAITING = 200
 SILENCE_LIMIT = timedelta(seconds=60)
 PAUSE_AFTER_TROUBLE = timedelta(seconds=30)
 MOST_ATTEMPTS = 3
+NEVER_GIVEN_UP = (JobKind.DELETION, JobKind.CURVES)
+"""Half a study, or curves in two places, is nothing to leave behind."""
 KEPT = timedelta(days=1)
 
 
@@ -94,6 +97,11 @@ def job_progress(*, job: Job, share: float, text: str) -> bool:
     return bool(attempt_at(job).update(share=min(1.0, max(0.0, share)), text=plain_text(text), heartbeat=Now()))
 
 
+def job_keep_result(*, job: Job, **values: Any) -> None:
+    """What its work found out beside a sentence, for whoever asked for it."""
+    attempt_at(job).update(request={**job.request, **values})
+
+
 def job_finish(*, job: Job, text: str = "") -> None:
     attempt_at(job).update(state=JobState.DONE, text=plain_text(text), share=1.0, finished=Now())
 
@@ -110,8 +118,8 @@ def job_release(*, job: Job) -> None:
 
 
 def job_try_again(*, job: Job, reason: str) -> None:
-    """After a pause. A deletion is never given up: half a study is nothing to leave behind."""
-    if job.kind != JobKind.DELETION and job.attempt >= MOST_ATTEMPTS:
+    """After a pause; only so often, but for what would leave something half done."""
+    if job.kind not in NEVER_GIVEN_UP and job.attempt >= MOST_ATTEMPTS:
         job_fail(job=job, reason=f"{reason} Given up after {MOST_ATTEMPTS} tries.")
     else:
         attempt_at(job).update(state=JobState.QUEUED, heartbeat=Now(), text=plain_text(reason))

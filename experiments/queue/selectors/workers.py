@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from experiments.models import Run, RunState, Study, Worker
 
 MINUTES = 60
-TROUBLE = "trouble"
+TROUBLE, SLURM_JOB = "trouble", "slurm_job"
 BEAT_SECONDS = 5
 ALIVE_FOR = timedelta(seconds=4 * BEAT_SECONDS)
 

@@ -13,14 +13,15 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Max, QuerySet
-from django.db.models.functions import Coalesce, Greatest, Now
+from django.db.models import Case, F, Max, QuerySet, TextField, Value, When
+from django.db.models.functions import Coalesce, Concat, Greatest, Now
 
 from experiments.core.errors import StaleLeaseError
 from experiments.core.json_values import json_safe, plain_text
 from experiments.models import Attempt, Outcome, Run, RunState
 from experiments.results.live.notify import notify_rounds, notify_states
 from experiments.results.models import LAUNCHED_WITH
+from experiments.results.services.curves import curves_record
 from workers.engine.records import RoundRecord
 from workers.spec import is_app, is_logged
 
@@ -108,12 +109,6 @@ ON CONFLICT (run_id, round) DO UPDATE
 SET cohort = excluded.cohort, clients = excluded.clients
 """
 
-INSERT_METRICS = """
-INSERT INTO experiments_metric (run_id, round, name, value)
-SELECT %s, new_metric.* FROM unnest(%s::int[], %s::text[], %s::float8[]) AS new_metric
-ON CONFLICT (run_id, name, round) DO UPDATE SET value = excluded.value
-"""
-
 
 def run_heartbeat(*, claim: Claim, running_for: float = 0.0) -> Instructions:
     instructions, *_ = extend_lease(claim, rounds=0, running_for=running_for)
@@ -159,7 +154,6 @@ def extend_lease(claim: Claim, *, rounds: int, running_for: float) -> tuple[Inst
 
 
 def insert_rounds(run: int, records: Sequence[RoundRecord]) -> None:
-    metrics = [(each.round, name, float(value)) for each in records for name, value in each.metrics.items()]
     with connection.cursor() as cursor:
         cursor.execute(
             INSERT_ROUNDS,
@@ -170,8 +164,7 @@ def insert_rounds(run: int, records: Sequence[RoundRecord]) -> None:
                 [dumps(json_safe(each.clients)) for each in records],
             ],
         )
-        if metrics:
-            cursor.execute(INSERT_METRICS, [run, *(list(column) for column in zip(*metrics, strict=True))])
+    curves_record(run=run, rounds=[(each.round, each.metrics) for each in records])
 
 
 def start_record(*, claim: Claim, engine: str, device_type: str) -> None:
@@ -184,9 +177,10 @@ def start_record(*, claim: Claim, engine: str, device_type: str) -> None:
 
 
 def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
-    """A checkpoint counts from here on, and never if the lease is gone. One that is further than all before it
+    """A checkpoint counts from here on, and never if the lease is gone; its path is relative to home and store.
 
-    forgives earlier crashes: a run of days is given up for what it cannot get past, not for the age of its machines.
+    One that is further than all before it forgives earlier crashes: a run of days is given up for what it cannot get
+    past, not for the age of its machines.
     """
     with transaction.atomic():
         run = lock_run(claim)
@@ -195,6 +189,19 @@ def checkpoint_record(*, claim: Claim, path: str, round_number: int) -> None:
         if run.crashes and (furthest is None or round_number > furthest):
             run.crashes = 0
             run.save(update_fields=["crashes"])
+
+
+def attempt_note(*, claim: Claim, text: str) -> None:
+    """What is worth knowing of the attempt however it ends: its reason begins with it."""
+    with transaction.atomic():
+        lock_run(claim)
+        Attempt.objects.filter(token=claim.token).update(reason=with_note(plain_text(text)))
+
+
+def with_note(text: str) -> Case:
+    """Below what is noted already."""
+    below = Concat("reason", Value(f"\n{text}" if text else "", output_field=TextField()))
+    return Case(When(reason="", then=Value(text, output_field=TextField())), default=below)
 
 
 def run_finish(
@@ -292,11 +299,13 @@ def end_attempt(run: Run, state: RunState, outcome: Outcome, reason: str = "") -
     """Ends the attempt and gives up the lease. The attempt began when its run did, not when it was claimed ahead."""
     text = plain_text(reason)
     began = F("started") if run.started is None else Greatest(F("started"), run.started)
-    Attempt.objects.filter(run=run, ended=None).update(started=began, ended=Now(), outcome=outcome, reason=text)
+    Attempt.objects.filter(run=run, ended=None).update(
+        started=began, ended=Now(), outcome=outcome, reason=with_note(text)
+    )
     run.state, run.reason = state, text if state == RunState.FAILED else ""
     run.lease_token = run.lease_until = run.worker = None
     run.cancel_requested = False
-    changes: dict[str, Any] = {} if state == RunState.QUEUED else {"finished": Now()}
+    changes: dict[str, Any] = {} if state == RunState.QUEUED else {"finished": Now(), "clients_dropped": False}
     if state in (RunState.DONE, RunState.FAILED):
         changes["started"] = Coalesce(F("started"), Now())
     for name, value in changes.items():

@@ -11,17 +11,14 @@ from typing import Any
 from django.db import transaction
 
 from experiments.core.database import Lock, lock_in_transaction
-from experiments.models import Attempt, Device, Metric, Round, Run, RunState
+from experiments.models import Attempt, Device, Run, RunState
 from experiments.queue.selectors.workers import living_device_types
 from experiments.queue.services.retry import swap_member
-from experiments.queue.services.runs import equal_live_runs
+from experiments.queue.services.runs import PROGRESS, equal_live_runs, forget_progress
 from experiments.results.live.notify import notify_states
 from experiments.results.models import LAUNCHED_WITH
 from experiments.results.selectors.identity import changed_runs
 from workers.spec import PlannedRun
-
-PROGRESS = ("rounds_done", "engine", "device_type")
-"""What `forget_progress` changes of a run."""
 
 
 def queued_runs_rehash() -> int:
@@ -91,11 +88,3 @@ def stranded_runs_restart(*, device_type: str) -> int:
                 last.save(update_fields=["reason"])
         notify_states([run.pk for run in runs])
     return len(runs)
-
-
-def forget_progress(run: Run) -> None:
-    """Rounds of the run it was; one that ends earlier would keep them at its end."""
-    Metric.objects.filter(run=run).delete()
-    Round.objects.filter(run=run).delete()
-    Attempt.objects.filter(run=run).update(checkpoint="", checkpoint_round=None)
-    run.rounds_done, run.engine, run.device_type = 0, "", ""

@@ -14,8 +14,10 @@ from experiments.core.errors import ConflictError
 from experiments.models import Membership, Run, Study, User
 from experiments.queue.services.retention import remove_run_folders
 from experiments.queue.services.runs import (
+    PROGRESS,
     UNSUCCESSFUL,
     equal_live_runs,
+    forget_progress,
     group_by_requirement,
     refresh_run,
     requeue_runs,
@@ -28,8 +30,8 @@ from workers.spec import PlannedRun, is_logged
 LOGGED_ELSEWHERE = "A script logged this run from outside: start the script again."
 
 
-def run_retry(*, run: Run, actor: User) -> Run:
-    """Queues it again as a new attempt, from its last checkpoint.
+def run_retry(*, run: Run, actor: User, from_start: bool = False) -> Run:
+    """Queues it again as a new attempt, from its last checkpoint; or `from_start`, without any of its rounds.
 
     Where its data, code or engine changed, that attempt could only be refused: the person's studies get the run that
     the same spec is now, which is returned.
@@ -49,8 +51,11 @@ def run_retry(*, run: Run, actor: User) -> Run:
             run = Run.objects.get(pk=successor)
         else:
             require_no_equal(run)
+            if from_start:
+                forget_progress(run)
+                run.save(update_fields=PROGRESS)
             requeue_runs([run.pk])
-            audit_record(actor=actor, action="run.retry", subject=f"run {run.pk}")
+            audit_record(actor=actor, action="run.restart" if from_start else "run.retry", subject=f"run {run.pk}")
         Study.objects.filter(pk__in=own_studies).update(cancelled=False)
         wake_up_after_commit(new=1)
     return refresh_run(run)

@@ -12,13 +12,16 @@ from experiments.access.services.audit import audit_record
 from experiments.access.services.rights import require_every_holder
 from experiments.core.database import Lock, lock_in_transaction
 from experiments.core.errors import ConflictError, GoneError
-from experiments.models import Device, Run, RunState, User
+from experiments.models import Attempt, Device, Round, Run, RunState, User
 from experiments.results.live.notify import notify_states
+from experiments.results.services.curves import curves_forget
 from workers.spec import LOGGED
 
 ACTIVE = (RunState.QUEUED, RunState.RUNNING)
 LIVE = (*ACTIVE, RunState.DONE)
 UNSUCCESSFUL = (RunState.FAILED, RunState.CANCELLED)
+PROGRESS = ("rounds_done", "engine", "device_type")
+"""What `forget_progress` changes of a run."""
 
 
 def run_cancel(*, run: Run, actor: User) -> Run:
@@ -94,3 +97,11 @@ def requeue_runs(runs: Sequence[int]) -> int:
     )
     notify_states(runs)
     return changed
+
+
+def forget_progress(run: Run) -> None:
+    """Rounds of the run it was; one that ends earlier would keep them at its end."""
+    curves_forget(run=run.pk)
+    Round.objects.filter(run=run).delete()
+    Attempt.objects.filter(run=run).update(checkpoint="", checkpoint_round=None)
+    run.rounds_done, run.engine, run.device_type = 0, "", ""

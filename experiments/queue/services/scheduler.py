@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from threading import Event
+from threading import Event, Thread
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
@@ -14,10 +14,17 @@ from experiments.datasets.services.uploads import request_dropped_files
 from experiments.housekeeping.services.jobs import jobs_prune, jobs_reap, wake_up_for_waiting_jobs
 from experiments.queue.services.claim import runs_reap
 from experiments.queue.services.rehash import queued_runs_rehash, stranded_device_types, stranded_runs_restart
-from experiments.queue.services.retention import drafts_remove, retention_apply
+from experiments.queue.services.retention import (
+    client_numbers_drop,
+    drafts_remove,
+    retention_apply,
+    sessions_remove,
+)
 from experiments.queue.services.wake_up import wake_up_idle_workers
 from experiments.queue.services.workers import samples_prune, workers_forget
+from experiments.results.services.old_curves import move_request
 from workers.catalog.plugins import StalePluginError
+from workers.store.store import StoreError, remote_store
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
@@ -35,6 +42,7 @@ class Scheduler:
         self.leads = False
         self.reap_at = self.tidy_at = self.retention_at = self.uploads_at = 0.0
         self.missing_since: dict[str, float] = {}
+        self.retention: Thread | None = None
 
     def run(self, stop: Event) -> None:
         set_db_timeouts()
@@ -57,15 +65,26 @@ class Scheduler:
             workers_forget()
             samples_prune()
             jobs_prune()
+            move_request()
             self.restart_stranded_runs()
         if time.monotonic() >= self.retention_at:
             self.retention_at = time.monotonic() + RETENTION_SECONDS
-            if removed := retention_apply():
-                logger.info("Removed old checkpoints or logs of %s runs.", removed)
+            self.apply_retention()
+            if fewer := client_numbers_drop():
+                logger.info("Removed numbers of single clients of %s runs, but for the last.", fewer)
             if drafts := drafts_remove():
                 logger.info("Removed %s files that were never written to their end.", drafts)
+            sessions_remove()
         wake_up_idle_workers()
         self.look_after_jobs()
+
+    def apply_retention(self) -> None:
+        """Beside the ticks where the store is elsewhere: runs are taken from silent workers however slow it is."""
+        if remote_store() is None:
+            remove_old_files()
+        elif self.retention is None or not self.retention.is_alive():
+            self.retention = Thread(target=remove_old_stored_files, name="retention", daemon=True)
+            self.retention.start()
 
     def look_after_jobs(self) -> None:
         if time.monotonic() >= self.uploads_at:
@@ -89,6 +108,20 @@ class Scheduler:
         if self.leads:
             rehash_after_upgrade()
         return self.leads
+
+
+def remove_old_files() -> None:
+    if removed := retention_apply():
+        logger.info("Removed old checkpoints or logs of %s runs.", removed)
+
+
+def remove_old_stored_files() -> None:
+    try:
+        remove_old_files()
+    except (StoreError, OperationalError, InterfaceError) as error:
+        logger.warning("Old checkpoints and logs are left for the next time: %s", error)
+    finally:
+        connection.close()
 
 
 def rehash_after_upgrade() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,12 +12,15 @@ from django.views.decorators.http import require_POST
 
 from experiments.access.services.rights import may_manage
 from experiments.core.json_values import plain_text
-from experiments.models import Device, RunState, Study, User
+from experiments.models import Device, Role, RunState, Study, User
 from experiments.queue.selectors import queue as reads
 from experiments.queue.selectors.queue import QueueFilters, QueueRow
 from experiments.queue.selectors.workers import current_pulse
 from experiments.queue.services import bulk
-from experiments.web.requests import current_user, page_or_part, redirect_back, whole_number
+from experiments.results.live.changes import LAB
+from experiments.results.live.parts import live_page
+from experiments.studies.selectors.studies import has_own_studies
+from experiments.web.requests import current_user, redirect_back, whole_number
 from workers.errors import TributaryError
 
 RUN_ACTIONS = {
@@ -33,12 +37,29 @@ STUDY_WORDS = {
 
 
 def queue_page(request: HttpRequest) -> HttpResponse:
+    """What a member may do differs with what is theirs; viewers may do nothing, and admins everything."""
+    actor = current_user(request)
+
+    def viewer() -> Hashable:
+        return actor.role, actor.pk if actor.role == Role.MEMBER and has_own_studies(actor) else None
+
+    return live_page(
+        request,
+        "pages/queue.html",
+        "parts/queue_rows.html",
+        scope=LAB,
+        viewer=viewer,
+        make_context=lambda: queue_context(request),
+    )
+
+
+def queue_context(request: HttpRequest) -> dict[str, Any]:
     actor, filters = current_user(request), parse_queue_filters(request.GET)
     page = max(1, whole_number(request.GET.get("page"), 1))
     counts = reads.queue_counts(filters)
     total = sum(counts[state] for state in filters.states)
     studies = list(reads.studies_in_queue(filters)[: reads.MOST_STUDIES + 1])
-    context = {
+    return {
         "groups": [
             (group, [(row, may_cancel(actor, row), may_retry(actor, row)) for row in group.rows])
             for group in reads.group_by_cell(reads.queue_rows(filters, page=page))
@@ -56,7 +77,6 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "gpus": Device.GPU in reads.available_devices(),
         **filter_context(filters),
     }
-    return page_or_part(request, "pages/queue.html", "parts/queue_rows.html", context)
 
 
 def filter_context(filters: QueueFilters) -> dict[str, Any]:

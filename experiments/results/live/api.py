@@ -24,6 +24,12 @@ class EventFilter(Schema):
         description="Of rounds of a run that come together only the last: for readers who read the rest elsewhere.",
         examples=[False],
     )
+    curves: list[str] = Field(
+        [],
+        max_length=8,
+        description="Rounds of all runs together as events `curves`, with these metrics alone: for charts.",
+        examples=[["accuracy"]],
+    )
     after: str = Field(
         "",
         description="The id of the last event had, as Last-Event-ID: what came later is sent first.",
@@ -41,11 +47,12 @@ class EventFilter(Schema):
 def events(request: HttpRequest, query: Query[EventFilter]) -> StreamingHttpResponse:
     """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
 
+    `curves`: rounds that were committed, by run, for readers who asked for `curves`.
     `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once. The
     stream ends when its token, session or account does.
     """
     cursor = parse_cursor(request.headers.get("Last-Event-ID", "") or query.after)
-    wish = Wish(EventScope(query.study, query.run), query.latest)
+    wish = Wish(EventScope(query.study, query.run), query.latest, tuple(dict.fromkeys(query.curves)))
     stream = event_stream(wish, cursor, request_credential(request))
     # no-transform and X-Accel-Buffering keep proxies from holding events back.
     headers = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}

@@ -15,6 +15,7 @@ from django.db.models import Max, Q, QuerySet
 
 from experiments.models import Membership, Round, Run, RunState
 from experiments.results.live.notify import headline_metrics
+from experiments.results.models import BLOCK_ROUNDS
 
 WINDOW_SECONDS = 15.0
 CURSOR_PATTERN = re.compile(r"(\d{1,15}):((?:\d{1,18}\.\d{1,9})(?:,\d{1,18}\.\d{1,9})*)?")
@@ -65,7 +66,7 @@ class Reader:
 
     def position(self, runs: Collection[int], begins: float, ends: float) -> Position:
         """All that matters for what this reader is told of those runs in that time, and how."""
-        since = ends - WINDOW_SECONDS
+        since = max(self.at, ends) - WINDOW_SECONDS
         moments = (self.moved_at.get(run) for run in runs)
         return (
             self.at if self.at > begins else 0.0,
@@ -94,11 +95,12 @@ class Reader:
 
 MOST_ROUNDS = 5_000
 
-METRICS_OF_ROUNDS = """
-SELECT metric.run_id, metric.round, metric.name, metric.value
+METRICS_OF_ROUNDS = f"""
+SELECT missed.run, missed.round, curve.name, curve.numbers[missed.round]
 FROM unnest(%s::bigint[], %s::int[]) AS missed(run, round)
-JOIN experiments_metric AS metric ON metric.run_id = missed.run AND metric.round = missed.round
-WHERE strpos(metric.name, '.') = 0
+JOIN experiments_curve AS curve ON curve.run_id = missed.run AND curve.block = missed.round / {BLOCK_ROUNDS}
+    AND curve.numbers[missed.round] IS NOT NULL
+WHERE strpos(curve.name, '.') = 0
 """
 
 

@@ -22,6 +22,7 @@ from django.db import Error, connection
 from psycopg2.extensions import ISOLATION_LEVEL_AUTOCOMMIT
 
 from experiments.access.selectors.credentials import Credential, valid_credentials
+from experiments.results.live.changes import Changes, Version
 from experiments.results.live.events import EventScope, Position, Reader
 from experiments.results.live.notify import ACCESS_EVENT, CHANNEL
 
@@ -32,6 +33,8 @@ MOST_PENDING = 5_000
 BATCH_SECONDS = 0.25
 BATCH_SECONDS_PER_READER = 0.0025
 """A batch takes a quarter of a millisecond for each reader: pages must come through, however many there are."""
+PACE_SECONDS_PER_READER = 0.01
+"""A page asks for its parts again at most once a second, and less often where more than a hundred ask a process."""
 ACCESS_SECONDS = 15.0
 WAIT_SECONDS = 5.0
 LINGER_SECONDS = 30.0
@@ -54,10 +57,13 @@ Events = Sequence[LiveEvent]
 
 
 class Batch:
-    """Events that go to all who wished for them, and what was written for the first of those who are equally far."""
+    """Events that go to all who wished for them, and what was written for the first of those who are equally far.
 
-    def __init__(self, events: Events) -> None:
-        self.events = events
+    With `curves`, rounds go out as one event of all runs, with these metrics only.
+    """
+
+    def __init__(self, events: Events, curves: tuple[str, ...] = ()) -> None:
+        self.events, self.curves = events, curves
         self.runs = frozenset(each.fields["run"] for each in events if "run" in each.fields)
         moments = [float(each.fields.get("at", 0.0)) for each in events] or [0.0]
         self.begins, self.ends = moments[0], max(moments)
@@ -68,18 +74,38 @@ class Batch:
         position = reader.position(self.runs, self.begins, self.ends)
         if position not in self.texts:
             first = reader.copy()
-            self.texts[position] = event_messages(self.events, first), first
+            self.texts[position] = event_messages(self.events, first, self.curves), first
         text, follower = self.texts[position]
         reader.follow(follower, self.runs)
         return text
 
 
-def event_messages(events: Events, reader: Reader) -> bytes:
-    return "".join(
-        f"event: {event.fields['event']}\nid: {reader.cursor}\ndata: {event.payload}\n\n"
-        for event in events
-        if reader.is_news(event.fields)
-    ).encode()
+def event_messages(events: Events, reader: Reader, curves: tuple[str, ...] = ()) -> bytes:
+    if curves:
+        return curve_messages([each for each in events if reader.is_news(each.fields)], reader, curves)
+    return "".join(message(each, reader) for each in events if reader.is_news(each.fields)).encode()
+
+
+def message(event: LiveEvent, reader: Reader) -> str:
+    return f"event: {event.fields['event']}\nid: {reader.cursor}\ndata: {event.payload}\n\n"
+
+
+def curve_messages(news: Events, reader: Reader, curves: tuple[str, ...]) -> bytes:
+    """Rounds first: whoever has an id has them."""
+    rounds = [each.fields for each in news if each.fields["event"] == "metric"]
+    others = latest_only([each for each in news if each.fields["event"] != "metric"])
+    together = [LiveEvent(json.dumps(curves_event(rounds, curves)))] if rounds else []
+    return "".join(message(each, reader) for each in [*together, *others]).encode()
+
+
+def curves_event(rounds: Sequence[dict[str, Any]], curves: tuple[str, ...]) -> dict[str, Any]:
+    runs: dict[int, dict[str, Any]] = {}
+    for each in rounds:
+        run = runs.setdefault(each["run"], {"rounds": [], "values": {name: [] for name in curves}})
+        run["rounds"].append(each["round"])
+        for name, values in run["values"].items():
+            values.append(each["metrics"].get(name))
+    return {"event": "curves", "at": rounds[-1]["at"], "runs": runs}
 
 
 def latest_only(events: Events) -> Events:
@@ -91,14 +117,18 @@ def latest_only(events: Events) -> Events:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a stream is to hear: of one study, one run or everything; every round, or the latest of each run."""
+    """What a stream is to hear: of one study, one run or everything; every round, or the latest of each run.
+
+    With `curves`, every round of these metrics, and the latest of all else.
+    """
 
     scope: EventScope
     latest: bool = False
+    curves: tuple[str, ...] = ()
 
     def select(self, events: Events) -> Events:
         wanted = [each for each in events if self.scope.covers(each.fields)]
-        return latest_only(wanted) if self.latest else wanted
+        return latest_only(wanted) if self.latest and not self.curves else wanted
 
 
 class Subscriber:
@@ -138,6 +168,7 @@ class Listener:
         self.changed = Condition()
         self.thread: Thread | None = None
         self.listening = False
+        self.changes = Changes()
 
     async def subscribe(self, wish: Wish, credential: Credential) -> Subscriber:
         """From when it returns, no notification is missed. Raises `TimeoutError` if the database does not answer."""
@@ -153,6 +184,25 @@ class Listener:
             self.unsubscribe(subscriber)
             raise
         return subscriber
+
+    def version(self, scope: EventScope, seen: float | None = None) -> Version | None:
+        """How often the scope has changed as far as its readers were told; None where nobody listens in this process.
+
+        `seen` is the moment of the last event that whoever asks was sent, which may have been by another web process.
+        Whatever is read from the database after this call is at least as new as the version.
+        """
+        with self.changed:
+            if not self.listening or not self.subscribers:
+                return None
+            if seen is not None and not self.changes.has_seen(seen):
+                self.hand_out()
+                if not self.changes.has_seen(seen):
+                    return None
+            return self.changes.version(scope)
+
+    @property
+    def pace(self) -> float:
+        return PACE_SECONDS_PER_READER * len(self.subscribers)
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         with self.changed:
@@ -219,6 +269,7 @@ class Listener:
     def set_listening(self, listening: bool) -> None:
         with self.changed:
             self.listening = listening
+            self.changes.start_over()
             self.changed.notify_all()
 
     def current_subscribers(self) -> list[Subscriber]:
@@ -240,12 +291,13 @@ class Listener:
     def hand_out(self) -> None:
         """What each wish selects is selected once; each event loop is called once. Call with `changed` held."""
         events, self.pending = self.pending, []
+        self.changes.add(each.fields for each in events)
         selected: dict[tuple[Wish, asyncio.AbstractEventLoop], Batch] = {}
         readers: dict[asyncio.AbstractEventLoop, list[tuple[Subscriber, Batch]]] = {}
         for each in self.subscribers if events else ():
             wish = (each.wish, each.loop)
             if wish not in selected:
-                selected[wish] = Batch(each.wish.select(events))
+                selected[wish] = Batch(each.wish.select(events), each.wish.curves)
             if selected[wish].events:
                 readers.setdefault(each.loop, []).append((each, selected[wish]))
         for loop, batches in readers.items():

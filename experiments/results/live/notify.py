@@ -25,6 +25,14 @@ SELECT pg_notify(%s, json_build_object(
 """
 
 
+NOTIFY_STUDY = """
+SELECT pg_notify(%s, json_build_object(
+    'event', 'study', 'at', extract(epoch FROM clock_timestamp()), 'study', %s::bigint,
+    'studies', json_build_array(%s::bigint), 'change', %s::text
+)::text)
+"""
+
+
 def headline_metrics(metrics: Mapping[str, float]) -> dict[str, float | str]:
     return {name: json_number(value) for name, value in metrics.items() if "." not in name}
 
@@ -56,9 +64,8 @@ def notify_states(runs: Iterable[int]) -> None:
 
 def notify_study(study: int, change: str) -> None:
     """Something about a study as a whole changed: launched, paused, resumed, cancelled, retried, edited, deleted."""
-    payload = json.dumps({"event": "study", "study": study, "studies": [study], "change": change})
     with connection.cursor() as cursor:
-        cursor.execute(NOTIFY, [CHANNEL, [payload]])
+        cursor.execute(NOTIFY_STUDY, [CHANNEL, study, study, change])
 
 
 def notify_access() -> None:

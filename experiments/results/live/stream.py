@@ -30,7 +30,7 @@ async def event_stream(wish: Wish, cursor: Cursor | None, credential: Credential
         reader = Reader(first.cursor)
         greeting = LiveEvent(json.dumps({"event": "hello" if first.complete else "refetch"}))
         missed = wish.select([LiveEvent(json.dumps(each)) for each in first.events])
-        yield retry + event_messages([greeting, *missed], reader)
+        yield retry + event_messages([greeting, *missed], reader, wish.curves)
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):

@@ -8,10 +8,11 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Max, Min, OuterRef, Subquery
+from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Max, Min, Subquery
 from django.db.models.expressions import Expression, OrderBy
 
-from experiments.models import Membership, Metric, Run, RunState
+from experiments.models import Membership, Run, RunState
+from experiments.results.selectors.latest import latest_values
 from workers.spec import flatten
 
 PAGE = 100
@@ -71,8 +72,8 @@ def study_runs(
 
 
 def latest_value(metric: str) -> Subquery:
-    values = Metric.objects.filter(run_id=OuterRef("run_id"), name=metric).order_by("-round")
-    return Subquery(values.values("value")[:1], output_field=FloatField())
+    values = latest_values(name=metric, run="run_id")
+    return Subquery(values[:1], output_field=FloatField())
 
 
 def run_order(sort: str, metrics: Sequence[str]) -> list[OrderBy]:

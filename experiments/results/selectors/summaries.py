@@ -6,14 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import F
+from django.db import connection
 
 from experiments.labels.metrics import metric_label
-from experiments.models import Membership, Metric, RunState
+from experiments.models import Membership
+from experiments.results.models import BLOCK_ROUNDS
 from experiments.results.selectors.runs import specs_of
 from experiments.statistics.over_seeds import Sample, Seed, best_complete, merge_seeds, with_missing_seeds
 from workers.spec.paths import varying_flat_paths
 
+AT_LAST_ROUND = f"""
+    SELECT run.id, run.rounds_done, curve.numbers[run.rounds_done]
+    FROM experiments_membership member JOIN experiments_run run ON run.id = member.run_id AND run.state = 'done'
+    JOIN experiments_curve curve ON curve.run_id = run.id AND curve.name = %(metric)s
+        AND curve.block = run.rounds_done / {BLOCK_ROUNDS} AND curve.numbers[run.rounds_done] IS NOT NULL
+    WHERE member.study_id = %(study)s
+"""
+AT_ROUNDS = f"""
+    SELECT curve.run_id, wanted.round, curve.numbers[wanted.round]
+    FROM experiments_membership member JOIN experiments_curve curve ON curve.run_id = member.run_id
+    JOIN unnest(%(rounds)s::int[]) AS wanted(round) ON curve.block = wanted.round / {BLOCK_ROUNDS}
+    WHERE member.study_id = %(study)s AND curve.name = %(metric)s AND curve.numbers[wanted.round] IS NOT NULL
+"""
 Group = tuple[Any, ...]
 
 
@@ -100,12 +114,10 @@ def group_of(flat: Mapping[str, Any], paths: Sequence[str]) -> Group:
 
 
 def run_values(study: int, metric: str, rounds: Sequence[int]) -> list[MeasuredRun]:
-    values = Metric.objects.filter(run__memberships__study=study, name=metric)
-    if rounds:
-        values = values.filter(round__in=list(rounds))
-    else:
-        values = values.filter(run__state=RunState.DONE, round=F("run__rounds_done"))
-    return [MeasuredRun(*row) for row in values.values_list("run_id", "round", "value")]
+    with connection.cursor() as cursor:
+        scope: dict[str, Any] = {"study": study, "metric": metric, "rounds": list(set(rounds))}
+        cursor.execute(AT_ROUNDS if rounds else AT_LAST_ROUND, scope)
+        return [MeasuredRun(*row) for row in cursor.fetchall()]
 
 
 class GroupSample(NamedTuple):

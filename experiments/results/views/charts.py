@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
@@ -21,8 +21,10 @@ from experiments.charts.curves import (
     curves_notes,
     curves_table,
 )
+from experiments.charts.live_curves import live_state
 from experiments.charts.smoothing import SMOOTHINGS, LineOptions, apply_line_options, line_option_notes
 from experiments.charts.styles import LineStyle, line_styles
+from experiments.core.database import snapshot
 from experiments.labels.specs import class_names
 from experiments.models import Run
 from experiments.papers.responses import chart_response
@@ -30,13 +32,17 @@ from experiments.papers.selectors import paper_source
 from experiments.results.charts import clients as client_charts
 from experiments.results.charts import costs as cost_charts
 from experiments.results.charts.findings import CONFUSION
+from experiments.results.live.events import EventScope
+from experiments.results.live.parts import live_answer
 from experiments.results.selectors.clients import client_cohorts, client_history, clients_of
 from experiments.results.selectors.costs import cumulated_costs
 from experiments.statistics.curves import curve_statistics
-from experiments.statistics.over_seeds import SeedStatistics
+from experiments.statistics.open_runs import open_runs
+from experiments.statistics.over_seeds import OpenRun, SeedStatistics
 from experiments.studies.selectors.cells import Cell
 
 MOST_CELLS = 24
+"""On one page: as many as eyes can tell apart."""
 
 
 def requested_band(request: HttpRequest) -> Band:
@@ -58,10 +64,12 @@ def requested_line_options(request: HttpRequest) -> LineOptions:
     )
 
 
-def cells_to_draw(cells: Sequence[Cell], keys: Sequence[str] = ()) -> list[Cell]:
-    """As many cells as eyes can tell apart: those chosen, or the first of the grid."""
+def cells_to_draw(cells: Sequence[Cell], keys: Sequence[str] = (), page: int = 1) -> tuple[list[Cell], tuple[int, int]]:
+    """Those chosen, or all in the order of the grid; a page of them, its number and how many pages there are."""
     selected = [cell for cell in cells if cell.key in keys] if keys else list(cells)
-    return selected[:MOST_CELLS]
+    pages = max(1, -(-len(selected) // MOST_CELLS))
+    number = min(max(1, page), pages)
+    return selected[(number - 1) * MOST_CELLS : number * MOST_CELLS], (number, pages)
 
 
 def curves_chart(
@@ -72,7 +80,10 @@ def curves_chart(
     band: Band,
     cells: int,
     options: LineOptions | None = None,
+    page: tuple[int, int] = (1, 1),
+    runs: Sequence[OpenRun] = (),
 ) -> Chart:
+    """What is smoothed is drawn anew from all of its points."""
     info = curves_info(points, styles, metric, band)
     figure, options = curves_figure(info), options or LineOptions()
     notes = [curves_notes(info, len(styles), cells), line_option_notes(figure, options)]
@@ -84,14 +95,20 @@ def curves_chart(
         " · ".join(filter(None, notes)),
         curves_legend(info, styles),
         empty="The first curve appears with the first evaluated round.",
+        page=page,
+        live=None
+        if options.smoothing
+        else live_state(points, styles, info.metric, band, runs, marked=options.points, whole=cells == len(styles)),
     )
 
 
 def run_curves_chart(run: Run, request: HttpRequest) -> Chart:
     metric = requested_metric(request)
-    points, styles = curve_statistics(cells={run.cell: [run.pk]}, metric=metric), line_styles({run.cell: run.spec})
+    cells, styles = {run.cell: [run.pk]}, line_styles({run.cell: run.spec})
+    with snapshot():
+        points, runs = curve_statistics(cells=cells, metric=metric), open_runs(cells)
     options = replace(requested_line_options(request), points=True)
-    return curves_chart(points, styles, metric=metric, band="none", cells=1, options=options)
+    return curves_chart(points, styles, metric=metric, band="none", cells=1, options=options, runs=runs)
 
 
 def run_clients_chart(run: Run, request: HttpRequest) -> Chart:
@@ -148,8 +165,8 @@ RUN_CHARTS: dict[str, Callable[[Run, HttpRequest], Chart]] = {
 }
 
 
-def run_figure(request: HttpRequest, pk: int, name: str) -> JsonResponse:
-    return JsonResponse(build_run_chart(request, pk, name).answer())
+def run_figure(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    return live_answer(request, scope=EventScope(run=pk), make=lambda: build_run_chart(request, pk, name).answer())
 
 
 def run_figure_file(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:

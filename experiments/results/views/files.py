@@ -13,8 +13,9 @@ from django.shortcuts import get_object_or_404
 
 from experiments.labels.specs import spec_yaml
 from experiments.models import Run, RunState
-from experiments.results.selectors.files import LOG, SPEC, paths_of, run_log
+from experiments.results.selectors.files import LOG, SPEC, kept_files, run_log
 from experiments.web.requests import whole_number
+from workers.store.store import StoreError
 
 CHUNK = 1 << 20
 UNUSUAL = re.compile(r"[^A-Za-z0-9._-]")
@@ -36,9 +37,15 @@ def run_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
     run = get_object_or_404(Run, pk=pk)
     if name == SPEC:
         return yaml_response(spec_yaml(run.spec), f"run-{pk}.yaml")
-    path = paths_of(run).get(name)
-    if path is None or not path.is_file():
+    file = kept_files(run).get(name)
+    if file is None:
         raise Http404
+    try:
+        path = file.path()
+    except FileNotFoundError:
+        raise Http404 from None
+    except StoreError as error:
+        return HttpResponse(error.detail, status=503, content_type=TEXT)
     return stream_file(path, f"run-{pk}-{name}", TEXT if name == LOG else BINARY)
 
 

@@ -13,18 +13,20 @@ from experiments.charts.smoothing import SMOOTHINGS
 from experiments.labels.metrics import metric_label, sort_metric_names
 from experiments.labels.names import cell_name
 from experiments.labels.specs import class_names, spec_words
-from experiments.models import Run, RunState
+from experiments.models import Run, RunState, Study
 from experiments.queue.services.runs import UNSUCCESSFUL
 from experiments.results.charts.clients import EVALUATED, PARTICIPATION, client_label
 from experiments.results.charts.costs import COST_KINDS
 from experiments.results.charts.findings import CONFUSION, findings_info, provenance_facts
+from experiments.results.live.events import EventScope
+from experiments.results.live.parts import live_page
 from experiments.results.selectors.clients import PAGE, client_columns, client_rows, sort_clients
 from experiments.results.selectors.costs import Cost, run_costs
 from experiments.results.selectors.files import MODEL, run_files
 from experiments.results.selectors.headline import run_headline
 from experiments.results.selectors.identity import runs_that_change
 from experiments.statistics.curves import metric_names
-from experiments.web.requests import current_user, page_or_part, whole_number
+from experiments.web.requests import current_user, whole_number
 from workers.spec import is_app, is_logged
 
 FIRST_METRICS = ("accuracy", "loss", "train_loss", "f1")
@@ -32,21 +34,31 @@ CLIENT_NUMBERS = (*EVALUATED, "train_loss", "samples", "steps", PARTICIPATION)
 
 
 def run_page(request: HttpRequest, pk: int) -> HttpResponse:
-    run = get_object_or_404(Run.objects.select_related("worker"), pk=pk)
+    run, actor = get_object_or_404(Run.objects.select_related("worker"), pk=pk), current_user(request)
+    studies = list(run.studies.select_related("owner").order_by("pk"))
+    may = actor.is_lab_admin or any(may_manage(actor, each) for each in studies)
+    return live_page(
+        request,
+        "pages/run.html",
+        "parts/run_live.html",
+        scope=EventScope(run=pk),
+        viewer=lambda: (actor.role, may),
+        make_context=lambda: run_context(run, studies, may),
+    )
+
+
+def run_context(run: Run, studies: list[Study], may: bool) -> dict[str, Any]:
     names, costs = sort_metric_names(metric_names(runs=[run.pk])), run_costs(run=run.pk)
-    context = {
-        **head_context(request, run),
+    return {
+        **head_context(run, studies, may),
         **headline_context(run, names, costs),
         **curves_context(run, names),
         **findings_context(run, costs),
         **history_context(run),
     }
-    return page_or_part(request, "pages/run.html", "parts/run_live.html", context)
 
 
-def head_context(request: HttpRequest, run: Run) -> dict[str, Any]:
-    studies, actor = list(run.studies.select_related("owner").order_by("pk")), current_user(request)
-    may = actor.is_lab_admin or any(may_manage(actor, each) for each in studies)
+def head_context(run: Run, studies: list[Study], may: bool) -> dict[str, Any]:
     relaunch = may and run.state in UNSUCCESSFUL and bool(runs_that_change([run.pk]))
     return {
         "run": run,
@@ -56,6 +68,7 @@ def head_context(request: HttpRequest, run: Run) -> dict[str, Any]:
         "studies": studies,
         "may_manage": may,
         "relaunch": relaunch,
+        "restartable": may and run.state in UNSUCCESSFUL and run.attempts.exclude(checkpoint="").exists(),
     }
 
 

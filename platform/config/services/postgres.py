@@ -24,7 +24,6 @@ DEFAULT_PORT = 5432
 """It names the socket, too: `.s.PGSQL.5432`."""
 DURABLE_OPTIONS = {
     "unix_socket_permissions": "0700",
-    "max_connections": "100",
     # Whoever connects and says nothing more holds one of them no longer than this.
     "authentication_timeout": "10s",
     "jit": "off",
@@ -42,6 +41,7 @@ class Postgres(Server):
     stop_signal, kill_signal, patience_seconds = signal.SIGINT, signal.SIGQUIT, 30
 
     throwaway: bool = False
+    connections: int = 100
 
     @property
     def address(self) -> str:
@@ -88,7 +88,8 @@ class Postgres(Server):
             "listen_addresses": self.listen.host if self.listen else "",
             "port": str(self.port),
         }
-        options = DURABLE_OPTIONS | addresses | (THROWAWAY_OPTIONS if self.throwaway else {})
+        limits = {"max_connections": str(self.connections)}
+        options = DURABLE_OPTIONS | addresses | limits | (THROWAWAY_OPTIONS if self.throwaway else {})
         flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         arguments = [str(postgres_program("postgres")), "-D", str(self.data), *flags]
         return spawn(

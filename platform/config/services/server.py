@@ -118,7 +118,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Command:
-    """What to start; without a log it writes where its parent writes.
+    """What to start; without a log it writes where its parent writes. `descriptors` are open files it is handed.
 
     `parent_death_signal` is the signal the process gets when its parent is gone, even by kill -9.
     """
@@ -129,6 +129,7 @@ class Command:
     folder: Path | None = None
     user: str | None = None
     stdin: int = subprocess.DEVNULL
+    descriptors: tuple[int, ...] = ()
     parent_death_signal: signal.Signals = signal.SIGTERM
 
 
@@ -141,6 +142,7 @@ def spawn(command: Command) -> subprocess.Popen[bytes]:
             stderr=log,
             cwd=command.folder,
             env=dict(command.environment),
+            pass_fds=command.descriptors,
             user=command.user,
             group=command.user,
             extra_groups=[] if command.user else None,

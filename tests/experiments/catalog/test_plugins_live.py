@@ -123,7 +123,12 @@ def test_it_is_in_the_catalog_and_in_the_form(platform: LivePlatform, owner: Use
     (found,) = [each for each in catalog["strategy"] if each["name"] == "fedclip"]
     assert found["plugin"] == str(folder / "strategies" / "fedclip.py")
     assert found["schema"]["properties"]["bound"]["exclusiveMinimum"] == 0
-    assert [each["name"] for each in catalog["strategy"] if each["plugin"]] == ["fedclip"]
+    assert [each["name"] for each in catalog["strategy"] if each["plugin"]] == [
+        "control-variates",
+        "fed-dyn",
+        "fed-per",
+        "fedclip",
+    ]
     form = page(platform, owner, "/studies/new")
     for name in ("fedclip", "dealt", "mlp-16", "stripes"):
         assert f'"{name}"' in form
@@ -145,6 +150,9 @@ def test_what_is_broken_is_told_once_for_web_server_and_worker(
         "dataset stripes",
         "model mlp-16",
         "partition dealt",
+        "strategy control-variates",
+        "strategy fed-dyn",
+        "strategy fed-per",
         "strategy fedclip",
     ]
 
@@ -154,7 +162,7 @@ def test_the_doctor_fails_until_the_files_are_mended(platform: LivePlatform, fol
 
     assert sick.returncode == 1
     assert f"error    {folder}/strategies/broken.py: It is no valid Python: invalid syntax, line 1 of" in sick.stdout
-    assert "5 of them the lab's own." in sick.stdout
+    assert "8 of them the lab's own." in sick.stdout
     errors = [line for line in sick.stdout.splitlines() if line.startswith("  error")]
     assert len(errors) == 2
 
@@ -248,10 +256,9 @@ def test_a_file_edited_between_launch_and_claim_is_not_computed_under_the_old_id
     assert run.reason.endswith(f", not {before}. Relaunch to compute it with what is here now.")
 
 
-def test_a_web_server_that_read_an_older_file_launches_nothing_with_it(
+def test_a_web_server_takes_new_code_at_once_and_asks_for_a_restart_for_new_parameters(
     platform: LivePlatform, owner: User, helper: Path, folder: Path, tmp_path: Path
 ) -> None:
-    edit_factor(helper, 7)
     token = manage(platform, "token", "owner", "--scope", "write").stdout.split()[-1]
 
     def post(seed: int, strategy: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -267,19 +274,23 @@ def test_a_web_server_that_read_an_older_file_launches_nothing_with_it(
         except HTTPError as error:
             return error.code, json.load(error)
 
-    status, answer = post(40, {"name": "fedclip"})
+    edit_factor(helper, 7)
+    assert post(40, {"name": "fedclip", "bound": 1e-4})[0] == 201
+    eventually(lambda: run_of_seed(40).state not in ("queued", "running"))
+    assert clipped_counts(run_of_seed(40)) == [28.0, 28.0]
+
+    file = folder / "strategies" / "fedclip.py"
+    file.write_text(file.read_text().replace("Field(1.0, gt=0)", "Field(1.0, gt=0, le=9)"))
+    status, answer = post(41, {"name": "fedclip"})
     assert (status, answer["errors"]) == (
         422,
         [
             {
                 "path": "blocks.0.strategy",
-                "message": f"Restart Tributary: {folder}/strategies/fedclip.py, or a file that it needs, changed after "
-                "it was read.",
+                "message": f"Restart Tributary: {file}, or a file that it needs, changed after it was read.",
             }
         ],
     )
-    assert post(40, {"name": "fedavg"})[0] == 201
-    problem = (
-        f"{folder}/strategies/fedclip.py: It, or a file that it needs, changed after it was read: restart Tributary."
-    )
+    assert post(41, {"name": "fedavg"})[0] == 201
+    problem = f"{file}: It, or a file that it needs, changed after it was read: restart Tributary."
     assert problem in page(platform, owner, "/workers")

@@ -25,6 +25,7 @@ from experiments.queue.services.claim import run_claim, runs_reap
 from experiments.queue.services.leases import (
     Claim,
     Instructions,
+    attempt_note,
     checkpoint_record,
     lose_runs,
     rounds_record,
@@ -227,3 +228,17 @@ def test_workers_silent_for_a_day_are_forgotten(worker: Worker) -> None:
     Worker.objects.update(heartbeat=Now() - timedelta(days=2))
     assert workers_forget() == 1
     assert worker_beat(worker=worker, rounds_per_second=1.0) is False
+
+
+def test_what_is_noted_of_an_attempt_stays_however_it_ends(claim: Claim, worker: Worker) -> None:
+    attempt_note(claim=claim, text="It goes on from an older checkpoint. The newest is damaged.")
+    run_crash(claim=claim, reason="The run's process was killed by SIGKILL.")
+    second = claimed(worker)
+    attempt_note(claim=second, text="It goes on from an older checkpoint.")
+    run_finish(claim=second, provenance={})
+    assert list(Attempt.objects.order_by("number").values_list("reason", flat=True)) == [
+        "It goes on from an older checkpoint. The newest is damaged.\nThe run's process was killed by SIGKILL.",
+        "It goes on from an older checkpoint.",
+    ]
+    with pytest.raises(StaleLeaseError):
+        attempt_note(claim=second, text="Too late")

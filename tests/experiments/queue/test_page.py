@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from experiments.models import RunState, Study, Worker
+from experiments.queue.services.workers import worker_enlist
 from tests.experiments import lab
 
 
@@ -108,3 +109,11 @@ def test_a_workers_problems_are_shown_once_with_all_who_have_them(as_owner: Clie
     page = as_owner.get("/workers").content.decode()
     assert page.count("own.py: It is no valid Python.") == 1
     assert "(second@lab, worker-1@lab)" in page
+
+
+def test_the_workers_page_shows_the_jobs_of_a_cluster(browsers: dict[str, Client]) -> None:
+    worker_enlist(name="slurm-41-1@node", host="node", device="cpu", threads=1, facts={"slurm_job": "41"})
+    worker_enlist(name="worker-1@lab", host="lab", device="cpu", threads=1)
+    text = browsers["viewer"].get("/workers").content.decode()
+    assert text.count("Slurm job") == 1
+    assert "host node · Slurm job 41 · up " in text

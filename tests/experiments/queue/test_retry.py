@@ -10,11 +10,12 @@ from django.test import Client
 from experiments.core.errors import ConflictError, NotAllowedError
 from experiments.models import AuditEntry, Membership, Run, RunState, Study, User, Worker
 from experiments.queue.services.bulk import runs_retry
-from experiments.queue.services.leases import run_fail, run_finish
+from experiments.queue.services.leases import checkpoint_record, rounds_record, run_fail, run_finish
 from experiments.queue.services.retry import run_retry
 from experiments.studies.services.changes import study_retry
 from experiments.studies.services.launch import study_launch
 from tests.experiments.queue.claims import claimed
+from workers.engine.records import RoundRecord
 
 Block = dict[str, Any]
 
@@ -151,3 +152,18 @@ def test_over_rest_the_answer_is_the_new_run(
     assert answer.status_code == 200, answer.content
     assert (answer.json()["id"], answer.json()["state"]) == (study.runs.get().pk, "queued")
     assert answer.json()["id"] != run.pk
+
+
+def test_from_the_start_none_of_its_rounds_and_checkpoints_are_left(owner: User, worker: Worker) -> None:
+    block = {"dataset": {"name": "digits"}, "model": {"name": "mlp-50"}, "strategy": {"name": "fedavg"}, "rounds": 3}
+    study = launch(owner, block)
+    claim = claimed(worker)
+    rounds_record(claim=claim, records=[RoundRecord(1, {"accuracy": 0.5}, (0,), {})])
+    checkpoint_record(claim=claim, path=f"runs/{claim.run}/checkpoints/round-00000001.x", round_number=1)
+    run_fail(claim=claim, reason="None of the run's checkpoints can be used.")
+    run = run_retry(run=Run.objects.get(pk=claim.run), actor=owner, from_start=True)
+    assert (run.state, run.rounds_done, run.rounds.count()) == (RunState.QUEUED, 0, 0)
+    again = claimed(worker)
+    assert (again.run, again.attempt, again.resume) == (claim.run, 2, ())
+    assert AuditEntry.objects.get(action="run.restart").subject == f"run {run.pk}"
+    assert study.runs.get() == run

@@ -4,7 +4,7 @@ import math
 
 from django.test import Client
 
-from experiments.models import Study
+from experiments.models import Study, User
 from tests.experiments import lab
 
 
@@ -27,6 +27,20 @@ def test_metric_band_and_cells_are_chosen_in_the_address(as_owner: Client, study
     answer = as_owner.get(f"/studies/{study.pk}/figure", {"metric": "loss", "band": "none", "cell": cell}).json()
     assert [trace["y"] for trace in answer["data"]] == [[2.0, 1.0, 0.5]]
     assert answer["layout"]["yaxis"]["title"]["text"] == "Test loss"
+
+
+def test_cells_beyond_24_are_on_the_next_page(as_owner: Client, owner: User) -> None:
+    mus = {"name": "fedprox", "mu": [place / 100 for place in range(1, 27)]}
+    study = lab.launched(owner, "Twenty-six", strategy=mus, seeds=1)
+    for run in lab.runs_in_order(study):
+        lab.record(run, {"accuracy": [0.1, 0.5]})
+    first, second = (as_owner.get(f"/studies/{study.pk}/figure", {"page": page}).json() for page in (1, 2))
+    assert [(len(answer["data"]), answer["page"], answer["pages"]) for answer in (first, second)] == [
+        (24, 1, 2),
+        (2, 2, 2),
+    ]
+    assert (first["notes"], second["notes"]) == ("24 of 26 cells drawn", "2 of 26 cells drawn")
+    assert second["data"][-1]["name"] == "FedProx (μ = 0.26) · n=1"
 
 
 def test_a_diverged_run_is_a_chart_with_a_note_and_never_broken_json(as_owner: Client, study: Study) -> None:

@@ -10,6 +10,7 @@ from django.http import StreamingHttpResponse
 from django.test import AsyncClient, Client
 
 from experiments.models import Attempt, Round, Run, RunState, Study, User
+from experiments.results.services.curves import values_write
 from tests.experiments import lab
 from workers.home import home, log_file
 
@@ -21,7 +22,7 @@ def run(study: Study) -> Run:
     Round.objects.filter(run=run, round=2).update(
         cohort=[-1, 1], clients={"-1": {"samples": 9}, "1": {"samples": 4, "train_loss": 0.25}}
     )
-    lab.Metric.objects.create(run=run, round=1, name="bytes_up", value=2_500_000)
+    values_write([(run.pk, 1, "bytes_up", 2_500_000)])
     run.findings = {"confusion": [[0] * 10 for _ in range(10)], "athena": {"groups": [[0, 2], [1]]}}
     run.findings["confusion"][4][7] = 12
     run.provenance = {"device": "cpu", "device_name": "A CPU", "seconds": 2.0, "packages": {"torch": "2.13.0"}}
@@ -163,8 +164,8 @@ def test_while_it_waits_it_says_what_will_come(as_owner: Client, study: Study) -
 def test_it_begins_with_where_it_ended_where_it_was_best_and_what_it_took(as_owner: Client, study: Study) -> None:
     run = lab.runs_in_order(study)[5]
     lab.record(run, {"accuracy": [0.1, 0.9, 0.8], "loss": [2.0, 0.5, 0.75], "seconds": [0.0, 1.5, 2.0]})
-    lab.Metric.objects.create(run=run, round=1, name="bytes_up", value=2_000_000)
-    lab.Metric.objects.create(run=run, round=1, name="bytes_down", value=500_000)
+    values_write([(run.pk, 1, "bytes_up", 2_000_000)])
+    values_write([(run.pk, 1, "bytes_down", 500_000)])
     head = page(as_owner, run).partition('id="run-headlines"')[2].partition("</dl>")[0]
     words = " ".join(re.sub(r"<[^>]+>", " ", head).split())
     assert words.startswith("> Test accuracy, final 80.00 % round 2 Best 90.00 % round 1 Test loss 0.7500 round 2")

@@ -12,6 +12,7 @@ from experiments.export.columns import read_run_columns
 from experiments.export.tables.summaries import summary_table
 from experiments.models import Run, RunState, Study, User
 from experiments.results.selectors.summaries import study_summary
+from experiments.results.services.curves import values_write
 from experiments.statistics.curves import (
     curve_statistics,
     metric_names,
@@ -79,6 +80,14 @@ def test_over_bytes_a_point_stands_at_the_mean_of_what_its_seeds_had_sent(owner:
     # Totals by round: 0, 15, 30 and 4, 29.
     assert [(each.round, each.x, each.n) for each in points] == [(0, 2.0, 2), (1, 22.0, 2), (2, 30.0, 1)]
     assert [each.mean for each in points] == pytest.approx([0.2, 0.6, 0.75])
+
+
+def test_what_does_not_add_up_is_told_of_each_round_as_it_is(owner: User) -> None:
+    runs = lab.runs_in_order(lab.launched(owner))[:2]
+    lab.record(runs[0], {"accuracy": [0.1, 0.5, 0.75, 0.75], "privacy.epsilon": [math.inf, 1.0, 1.5, 1.75]})
+    lab.record(runs[1], {"accuracy": [0.3, 0.7], "privacy.epsilon": [math.inf, 2.0]})
+    points = curve_statistics(cells=by_cell(runs), metric="accuracy", spent=["privacy.epsilon"], adds_up=False)
+    assert [(each.round, each.x, each.n) for each in points] == [(1, 1.5, 2), (2, 1.5, 1), (3, 1.75, 1)]
 
 
 def test_what_was_never_recorded_has_no_place_on_its_axis(owner: User) -> None:
@@ -166,7 +175,7 @@ def test_a_seed_that_was_computed_twice_counts_once_in_curves_and_exports(owner:
 def test_a_seed_of_which_one_run_diverged_is_lost_whatever_the_other_gave(owner: User) -> None:
     first, second = computed_twice(owner)
     lost = lab.runs_in_order(second)[2]
-    lost.metrics.update(value=math.nan)
+    values_write((lost.pk, each.round, each.name, math.nan) for each in lost.metrics.all())
     runs = [*lab.runs_in_order(first), *lab.runs_in_order(second)]
     (point,) = curve_statistics(cells=by_cell(runs), metric="accuracy", with_values=True)
     assert (point.values, point.n, point.lost) == ((1.0, 3.0), 2, 1)

@@ -19,11 +19,12 @@ from experiments.compare.selection import selection_of
 from experiments.compare.selectors.clients import client_accuracies
 from experiments.export.columns import read_run_columns
 from experiments.export.tables.summaries import summary_table
-from experiments.models import Membership, Metric, Round, Run, Study, User
+from experiments.models import Membership, Round, Run, Study, User
 from experiments.presets.preset import Final
 from experiments.presets.readings import read_sample
 from experiments.presets.selectors import measured_cells
 from experiments.results.selectors.summaries import study_summary
+from experiments.results.services.curves import values_write
 from experiments.statistics.curves import curve_statistics
 from experiments.statistics.finals import best_finals, final_statistics
 from experiments.studies.services.launch import study_launch
@@ -161,7 +162,7 @@ def test_summaries_and_exports(as_owner: Client, joined: Study) -> None:
 
 def test_a_seed_of_which_one_run_is_lost_is_lost_everywhere(as_owner: Client, joined: Study) -> None:
     run = lab.runs_in_order(joined)[0]
-    Metric.objects.filter(run=run, name="accuracy").update(value=math.nan)
+    values_write((run.pk, each.round, "accuracy", math.nan) for each in run.metrics.filter(name="accuracy"))
     finals = final_statistics(studies=[joined.pk], metric="accuracy")[joined.pk]
     assert [(each.mean, each.n, each.lost) for each in finals.values()] == [(0.625, 2, 1), (0.5, 3, 0)]
     rows = csv_rows(as_owner, "table", f"study={joined.pk}")

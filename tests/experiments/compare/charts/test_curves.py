@@ -66,6 +66,13 @@ def test_it_is_drawn_over_what_was_spent() -> None:
     assert figure["layout"]["xaxis"]["title"]["text"] == "Bytes sent by anyone, MB"
 
 
+def test_epsilon_is_told_of_each_round_and_not_added_up() -> None:
+    info = compare_curves_info([point("a", 1, 0.5, x=0.8)], ONE, ACCURACY, x=X_AXES["epsilon"])
+    assert [each.place for each in info.curves[0].points] == [0.8]
+    assert compare_curves_notes(info) == "Privacy spent: mean over seeds of the value after each round"
+    assert "against privacy spent, ε, mean" in compare_curves_description(info)
+
+
 def test_panels_hold_their_own_curves_and_one_legend_entry_serves_all() -> None:
     points = [point("a", 0, 0.5, n=3), point("b", 0, 0.25, n=2)]
     info = compare_curves_info(points, TWO_PANELS, ACCURACY)
@@ -81,6 +88,19 @@ def test_panels_hold_their_own_curves_and_one_legend_entry_serves_all() -> None:
         ({"muted": True}, [50.0, None]),
     ]
     go.Figure(figure)
+
+
+def test_panels_share_one_x_range_unless_each_is_to_have_its_own() -> None:
+    points = [point("a", 0, 0.5), point("a", 15, 0.5), point("b", 0, 0.5), point("b", 400, 0.5)]
+    shared, own = (compare_curves_info(points, TWO_PANELS, ACCURACY, own_x=own) for own in (False, True))
+    assert compare_curves_figure(shared, LineOptions())["layout"]["xaxis2"]["matches"] == "x"
+    assert "matches" not in compare_curves_figure(own, LineOptions())["layout"]["xaxis2"]
+    assert compare_curves_notes(shared) == (
+        "Panels share one x range, in which some lines are short: “own x” under Look, More"
+    )
+    assert compare_curves_notes(own) == "Each panel has its own x range: compare lengths by the ticks"
+    alike = compare_curves_info([point("a", 100, 0.5), point("b", 400, 0.5)], TWO_PANELS, ACCURACY)
+    assert compare_curves_notes(alike) == ""
 
 
 def test_panels_without_a_curve_are_not_drawn_and_a_grid_with_gaps_is_a_list() -> None:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from experiments.access.selectors.credentials import Credential
@@ -98,6 +98,7 @@ def test_readers_who_are_elsewhere_with_another_run_are_written_to_apart() -> No
     assert [ids_of(text) for text in texts] == [["101000:2.5,1.4"], ["101000:2.6,1.4"]]
 
 
+@example([[(3, 0, 21)], [(1, 0, 0), (3, 0, 0)]], [(0, {}), (0, {3: 0})])
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 6), st.integers(0, 40)), max_size=5), max_size=6),
@@ -135,3 +136,35 @@ def test_only_who_may_still_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
         return [each.ended for each in sorted(listener.subscribers, key=lambda each: each.credential.person)]
 
     assert asyncio.run(test()) == [False, True]
+
+
+def measured(run: int, number: int, **metrics: float) -> LiveEvent:
+    return LiveEvent(json.dumps({**metric(run, number, at=100.0 + number).fields, "metrics": metrics}))
+
+
+def test_rounds_of_all_runs_are_one_event_with_the_metrics_of_the_charts() -> None:
+    events = [measured(1, 4, accuracy=0.4, loss=1.5), state(1, "running"), measured(2, 1, loss=2.0), state(1, "done")]
+    events.append(measured(1, 5, accuracy=0.5, loss=1.25))
+    wish = Wish(EventScope(), latest=True, curves=("accuracy",))
+    reader = Reader(Cursor(100.0, {1: 3}))
+    text = Batch(wish.select(events), wish.curves).text_for(reader).decode()
+    first, second, rest = text.split("\n\n")
+    assert first.splitlines()[:2] == ["event: curves", "id: 105000:2.1,1.5"]
+    assert json.loads(first.splitlines()[2].removeprefix("data: ")) == {
+        "event": "curves",
+        "at": 105.0,
+        "runs": {
+            "1": {"rounds": [4, 5], "values": {"accuracy": [0.4, 0.5]}},
+            "2": {"rounds": [1], "values": {"accuracy": [None]}},
+        },
+    }
+    assert second.splitlines()[0] == "event: state"
+    assert json.loads(second.splitlines()[2].removeprefix("data: "))["state"] == "done"
+    assert rest == ""
+
+
+def test_a_reader_of_curves_has_each_round_once() -> None:
+    reader = Reader(Cursor(100.0, {1: 4}))
+    text = Batch([measured(1, 4, accuracy=0.4), measured(1, 5, accuracy=0.5)], ("accuracy",)).text_for(reader)
+    assert json.loads(text.decode().splitlines()[2].removeprefix("data: "))["runs"]["1"]["rounds"] == [5]
+    assert Batch([measured(1, 5, accuracy=0.5)], ("accuracy",)).text_for(reader) == b""

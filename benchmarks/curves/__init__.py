@@ -1,0 +1,1 @@
+"""What curves take on disk, how fast they are written, and how fast Compare reads them."""

@@ -1,0 +1,1 @@
+"""A full lab under load: many people's pages beside workers that write."""
