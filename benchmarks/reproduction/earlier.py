@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.reproduction.markdown import MOST_ROWS, fold_away, markdown_table
 from benchmarks.reproduction.report import FOLDER
-from benchmarks.reproduction.svg import draw_chart
+from benchmarks.svg import draw_chart
 
 NOTE = "*Earlier runs, with the settings of then (see the preset's page for those of now).*"
 Results = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.reproduction.charts import cell_label, cell_words, draw_charts
 from benchmarks.reproduction.markdown import fold_away, markdown_table, titled_table
 from benchmarks.reproduction.measured import Reproduction
-from benchmarks.reproduction.svg import draw_chart
+from benchmarks.svg import draw_chart
 from experiments.presets import wording
 from experiments.presets.claims import ClaimResult
 from experiments.presets.comparison import ComparisonRow, MeasuredCell

@@ -33,6 +33,12 @@ def pinned_studies(*, person: User) -> list[Study]:
     return list(studies.values())
 
 
+def has_pins(person: User, study: Study | None = None) -> bool:
+    """Of their own; any, or that study."""
+    pins = Pin.objects.filter(person=person)
+    return (pins.filter(study=study) if study else pins).exists()
+
+
 def baselines_of(*, study: int) -> dict[str, Baseline]:
     """By cell."""
     return {each.cell: each for each in Baseline.objects.filter(study=study)}

@@ -116,6 +116,8 @@ class Chart:
     empty: str = "The first values appear with the first finished runs."
     page: tuple[int, int] = (1, 1)
     """Which it is, of how many."""
+    live: Mapping[str, Any] | None = None
+    """With what the browser goes on by itself (`experiments.charts.live_curves`)."""
 
     @property
     def table(self) -> DataTable:
@@ -131,6 +133,7 @@ class Chart:
             "legend": list(self.legend),
             "empty": self.empty,
             **({"page": self.page[0], "pages": self.page[1]} if self.page[1] > 1 else {}),
+            **({"live": self.live} if self.live else {}),
         }
 
 

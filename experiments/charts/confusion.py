@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.charts.chart import DataTable
-from experiments.charts.panels import PANELS_ACROSS, PanelGrid, on_panel, panel_layout
+from experiments.charts.panels import LINE_BREAK, PANELS_ACROSS, TITLE_LINE, PanelGrid, on_panel, panel_layout
 
 MOST_NUMBERED_CLASSES = 15
 """Up to so many classes the cells have numbers in them."""
@@ -105,6 +105,7 @@ def confusion_description(info: ConfusionInfo) -> str:
 
 
 MOST_MATRICES = 6
+"""On one page."""
 MATRIX_HEIGHT = 330
 
 
@@ -118,18 +119,19 @@ def sum_confusions(matrices: Sequence[Sequence[Sequence[float]]], names: Sequenc
 def confusions_figure(infos: Mapping[str, ConfusionInfo], *, narrow: bool = False) -> dict[str, Any]:
     """A panel each, with what it is and how much of it is right above."""
     titles = tuple(matrix_title(label, info) for label, info in infos.items()) or ("",)
-    grid = PanelGrid(columns=titles, lines=2, most_across=1 if narrow else PANELS_ACROSS)
+    grid = PanelGrid(columns=titles, most_across=1 if narrow else PANELS_ACROSS)
     figures = [confusion_figure(info) for info in infos.values()]
     axes = figures[0]["layout"] if figures else {"xaxis": {}, "yaxis": {}}
     layout = panel_layout(grid, axes["xaxis"], axes["yaxis"])
+    height = grid.down * (MATRIX_HEIGHT + TITLE_LINE * (grid.lines - 2))
     return {
         "data": [on_panel(figure["data"][0], place) for place, figure in enumerate(figures, start=1)],
-        "layout": {**layout, "hovermode": "closest", "height": MATRIX_HEIGHT * grid.down},
+        "layout": {**layout, "hovermode": "closest", "height": height},
     }
 
 
 def matrix_title(label: str, info: ConfusionInfo) -> str:
-    return label if info.accuracy is None else f"{label}<br>{info.accuracy:.1%} right"
+    return label if info.accuracy is None else f"{label}{LINE_BREAK}{info.accuracy:.1%} right"
 
 
 def confusions_table(infos: Mapping[str, ConfusionInfo]) -> DataTable:

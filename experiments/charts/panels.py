@@ -11,8 +11,11 @@ PANELS_ACROSS = 3
 PANEL_HEIGHT, FRAME = 210, 64
 LEAST_HEIGHT = 560
 """Of several rows together: two are taller than many."""
-GAP_ACROSS = 0.03
-TITLE_GAP, PLAIN_GAP, TITLE_LINE = 36, 12, 16
+GAP_ACROSS = 0.045
+LINE_BREAK = "<br>"
+TITLE_GAP, PLAIN_GAP, TITLE_LINE, TICK_LINE = 36, 12, 16, 20
+TITLE_LETTERS, NARROW_LETTERS = 126, 46
+"""Over all panels of a row, and over the only one of a narrow screen."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,9 @@ class PanelGrid:
 
     rows: tuple[str, ...] = ("",)
     columns: tuple[str, ...] = ("",)
-    lines: int = 1
-    """Of text in each title."""
     most_across: int = PANELS_ACROSS
+    own_x: bool = False
+    """Each panel has its own range of x, and ticks that say so."""
 
     @property
     def wrapped(self) -> bool:
@@ -31,7 +34,21 @@ class PanelGrid:
 
     @property
     def across(self) -> int:
-        return self.most_across if self.wrapped else len(self.columns)
+        """As even as can be where they are wrapped: four panels are two rows of two."""
+        if not self.wrapped:
+            return len(self.columns)
+        return -(-self.panels // -(-self.panels // self.most_across))
+
+    @property
+    def titles(self) -> list[str]:
+        """Of the columns, in as many lines as their width takes."""
+        letters = NARROW_LETTERS if self.most_across == 1 else TITLE_LETTERS // self.across
+        return [wrap_title(column, letters) for column in self.columns]
+
+    @property
+    def lines(self) -> int:
+        """Of the longest title."""
+        return max(title.count(LINE_BREAK) for title in self.titles) + 1
 
     @property
     def panels(self) -> int:
@@ -58,13 +75,31 @@ class PanelGrid:
     def domain(self, place: int) -> tuple[list[float], list[float]]:
         """Of the place's x and y axis, as shares of the whole."""
         row, column = self.at(place)
-        gap = (TITLE_GAP + TITLE_LINE * (self.lines - 1) if self.wrapped else PLAIN_GAP) / (self.height or PANEL_HEIGHT)
+        titles = TITLE_GAP + TITLE_LINE * (self.lines - 1) if self.wrapped else PLAIN_GAP
+        gap = (titles + TICK_LINE * self.own_x) / (self.height or PANEL_HEIGHT)
         return domain_span(column, self.across, GAP_ACROSS), domain_span(self.down - 1 - row, self.down, gap)
 
 
-def panel_grid(places: Sequence[tuple[str, str]], most_across: int = PANELS_ACROSS) -> PanelGrid:
+def panel_grid(
+    places: Sequence[tuple[str, str]], most_across: int = PANELS_ACROSS, *, own_x: bool = False
+) -> PanelGrid:
     rows, columns = (tuple(dict.fromkeys(each)) for each in zip(*places, strict=True)) if places else ((), ())
-    return PanelGrid(rows or ("",), columns or ("",), most_across=most_across)
+    return PanelGrid(rows or ("",), columns or ("",), most_across=most_across, own_x=own_x)
+
+
+def wrap_title(text: str, letters: int) -> str:
+    """Broken between its words of axes, where more than so many letters would stand in a line."""
+    lines: list[str] = []
+    for part in text.split(LINE_BREAK):
+        line = ""
+        for word in part.split(" · "):
+            longer = f"{line} · {word}" if line else word
+            if line and len(longer) > letters:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(line)
+    return LINE_BREAK.join(lines)
 
 
 def domain_span(place: int, of: int, gap: float) -> list[float]:
@@ -82,28 +117,32 @@ def on_panel(trace: dict[str, Any], place: int) -> dict[str, Any]:
 
 
 def panel_layout(grid: PanelGrid, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
-    """Every panel has the ranges of the first; only the outer ones are labelled."""
+    """Every panel has the ranges of the first, unless its x is its own; only the outer ones are labelled."""
     margin = {"t": 12 + TITLE_LINE * grid.lines if any(grid.columns) else 12, "r": 28 if any(grid.rows) else 12}
     layout: dict[str, Any] = {"annotations": list(panel_titles(grid)), "margin": margin}
     for place in range(1, grid.panels + 1):
         across, up = grid.domain(place)
         lowest, leftmost = place + grid.across > grid.panels, grid.at(place)[1] == 0
-        layout[f"xaxis{axis_suffix(place)}"] = panel_axis(x, "x", place, across, lowest)
+        layout[f"xaxis{axis_suffix(place)}"] = panel_axis(x, "x", place, across, lowest, own=grid.own_x)
         layout[f"yaxis{axis_suffix(place)}"] = panel_axis(y, "y", place, up, leftmost)
     return layout if grid.height is None else {**layout, "height": grid.height}
 
 
-def panel_axis(axis: dict[str, Any], letter: str, place: int, domain: list[float], outer: bool) -> dict[str, Any]:
+def panel_axis(
+    axis: dict[str, Any], letter: str, place: int, domain: list[float], outer: bool, *, own: bool = False
+) -> dict[str, Any]:
     other = "y" if letter == "x" else "x"
-    shared = {} if place == 1 else {"matches": letter, "anchor": f"{other}{place}"}
-    inner = {} if outer else {"showticklabels": False, "title": {"text": ""}}
-    return {**axis, **shared, **inner, "domain": domain}
+    matching = {} if own else {"matches": letter}
+    shared = {} if place == 1 else {**matching, "anchor": f"{other}{place}"}
+    ticks = {} if outer or own else {"showticklabels": False}
+    title = {} if outer else {"title": {"text": ""}}
+    return {**axis, **shared, **ticks, **title, "domain": domain}
 
 
 def panel_titles(grid: PanelGrid) -> Iterator[dict[str, Any]]:
     """Of columns above their top panel, or above each where they are wrapped; of rows at the right."""
     plain = {"showarrow": False, "xref": "paper", "yref": "paper"}
-    for place, text in enumerate(grid.columns, start=1):
+    for place, text in enumerate(grid.titles, start=1):
         across, up = grid.domain(place)
         if text:
             above = {"x": midpoint(across), "y": up[1], "xanchor": "center", "yanchor": "bottom", "yshift": 3}

@@ -14,12 +14,14 @@ MOST_MARKED_POINTS = 40
 
 @dataclass(frozen=True)
 class LineOptions:
-    """`smoothing` is the weight of the past, from 0 (none) to just below 1; `points` marks each of a few."""
+    """`smoothing` is the weight of the past, from 0 (none) to just below 1; `points` marks each of a few; `own_x`
+    lets every panel have its own range."""
 
     log_x: bool = False
     log_y: bool = False
     smoothing: float = 0.0
     points: bool = False
+    own_x: bool = False
 
 
 def moving_average(values: Sequence[float], weight: float) -> list[float]:

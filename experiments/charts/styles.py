@@ -121,9 +121,14 @@ class CellStyle:
     place: tuple[int, int] = (0, 0)
 
     @property
+    def panel(self) -> str:
+        """All that its panel tells."""
+        return " · ".join(word for word in (self.row, self.column) if word)
+
+    @property
     def stacked_panel(self) -> tuple[str, str]:
         """Row and column where all panels are one below the other."""
-        return "", " · ".join(word for word in (self.row, self.column) if word)
+        return "", self.panel
 
     @property
     def whole_label(self) -> str:
@@ -194,6 +199,21 @@ def add_panels(axes: Axes, style_axes: StyleAxes, lines: int) -> StyleAxes:
         return replace(style_axes, column=colour)
     *row, column = min(choices, key=lambda chosen: panel_cost(axes, chosen))
     return replace(style_axes, column=column, row=row[0] if row else "")
+
+
+def add_setting_panels(axes: Axes, style_axes: StyleAxes) -> StyleAxes:
+    """For charts whose panels nobody chooses: data sets never share one, nor do more lines than can be told apart
+    where an axis that is not the colours' parts them. Cells that are points of one line are equal in all axes.
+    """
+    plain = replace(style_axes, row="", column="")
+    lines: dict[tuple[str, ...], str] = {}
+    for cell in next(iter(axes.values()), {}):
+        lines.setdefault(tuple(words[cell] for words in axes.values()), cell)
+    one_each = {axis: {cell: words[cell] for cell in lines.values()} for axis, words in axes.items()}
+    panels = add_panels(one_each, plain, len(lines))
+    if panels.column and panels.column != colour_axis(axes, style_axes.colour):
+        return panels
+    return replace(plain, column="dataset" if "dataset" in axes else "")
 
 
 def panel_cost(axes: Axes, chosen: Sequence[str]) -> tuple[int, int]:

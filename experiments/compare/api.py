@@ -20,12 +20,14 @@ from experiments.compare.schemas import (
     LinkAnswer,
     LinkMade,
     LinkWish,
+    VerdictsAnswer,
     ViewAnswer,
     ViewWish,
 )
 from experiments.compare.selection import requested_selection
 from experiments.compare.selectors.saved_views import links_for, views_for
 from experiments.compare.services import view_delete, view_save
+from experiments.compare.verdicts import verdicts_answer
 from experiments.core.json_values import json_safe
 from experiments.models import SavedView, ShareLink
 from experiments.papers.responses import table_response
@@ -34,6 +36,16 @@ from experiments.web.requests import current_user
 
 router = Router(tags=["compare"])
 NEWEST = find_sorting("-id", {"id": integer_key("id")})
+
+
+@router.get(
+    "/compare/verdicts", response={200: VerdictsAnswer, **error_responses()}, summary="Which is better, and how sure"
+)
+def verdicts(request: HttpRequest, filters: Query[CompareFilter]) -> Any:
+    """Every two values of the compared axis (`compared`, otherwise the strategy), over matching seeds: what may be said
+    of them in a sentence, and what a reader must know with it. Takes every parameter of the Compare page's address.
+    """
+    return json_safe(verdicts_answer(*requested_selection(request.GET)))
 
 
 @router.get(

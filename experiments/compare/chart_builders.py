@@ -15,7 +15,7 @@ from experiments.charts.confusion import (
     sum_confusions,
 )
 from experiments.charts.smoothing import line_option_notes
-from experiments.charts.styles import CellStyle, add_panels, cell_styles
+from experiments.charts.styles import CellStyle, add_panels, add_setting_panels, cell_styles
 from experiments.compare.baseline import LAST_ROUND, beside_baseline
 from experiments.compare.charts.against import (
     against_description,
@@ -107,6 +107,7 @@ def curves_chart(selection: Selection, choices: Choices) -> Chart:
         cells={cell.key: [run.pk for run in cell.runs] for cell in selection.cells if cell.key in styles},
         metric=choices.metric,
         spent=choices.x.spent,
+        adds_up=choices.x.adds_up,
         with_values=choices.band == "boot",
     )
     info = compare_curves_info(
@@ -117,6 +118,7 @@ def curves_chart(selection: Selection, choices: Choices) -> Chart:
         band=choices.band,
         target=choices.value.target,
         narrow=choices.narrow,
+        own_x=choices.line_options.own_x,
     )
     figure = compare_curves_figure(info, choices.line_options)
     published_marks = (
@@ -197,10 +199,20 @@ def against_chart(selection: Selection, choices: Choices) -> Chart:
         return empty_chart(label.text, "Nothing varies but the seed: there is no axis to draw against.")
     axis_values = selection.field_values(field)
     specs = {cell: spec for cell, spec in selection.specs.items() if cell in axis_values}
-    styles = cell_styles(specs, selection.axes_without(field), choices.style_axes)
+    axes = selection.axes_without(field)
+    styles = cell_styles(specs, axes, add_setting_panels(axes, choices.style_axes))
     samples = one_column(samples_of(selection, choices), choices.value)
     without = len(selection.cells) - len(specs)
-    info = against_info(styles, axis_values, samples, label, axis=field, band=choices.band, cells_without=without)
+    info = against_info(
+        styles,
+        axis_values,
+        samples,
+        label,
+        axis=field,
+        band=choices.band,
+        cells_without=without,
+        narrow=choices.narrow,
+    )
     published_marks = against_published_marks(
         info, styles, axis_values, published_beside_values(selection, choices.metric, choices.value)
     )
@@ -285,7 +297,7 @@ def forest_chart(selection: Selection, choices: Choices) -> Chart:
         )
     return Chart(
         f"{pair.first} against {pair.second}",
-        forest_figure(pair, info.label),
+        forest_figure(pair, info.label, narrow=choices.narrow),
         forest_description(pair, info.label),
         lambda: significance_table(info),
         forest_notes(pair),
@@ -300,7 +312,7 @@ def ranks_chart(selection: Selection, choices: Choices) -> Chart:
         return empty_chart("Mean ranks", friedman_words(significance))
     return Chart(
         f"Mean ranks over settings: {significance.label.text}",
-        critical_difference_figure(info),
+        critical_difference_figure(info, narrow=choices.narrow),
         critical_difference_description(info),
         lambda: critical_difference_table(info),
         critical_difference_notes(info),
@@ -311,7 +323,7 @@ def cost_chart(selection: Selection, choices: Choices, axis: str) -> Chart:
     label, x = value_label(metric_label(choices.metric), choices.value), X_AXES[axis]
     values = one_column(samples_of(selection, choices), choices.value)
     spent = spent_samples(selection, x.spent, choices.value)
-    info = pareto_info(selection.styles_without_panels(choices), values, spent, label, x)
+    info = pareto_info(selection.styles_by_data_set(choices), values, spent, label, x, narrow=choices.narrow)
     return Chart(
         f"{label.text} against {x.text.lower()}",
         pareto_figure(info),
@@ -343,7 +355,7 @@ def client_spreads(
         for cell in selection.cells
         if any(run.pk in accuracies_by_run for run in cell.runs)
     }
-    styles = selection.styles_without_panels(choices)
+    styles = selection.styles_by_setting(choices)
     return fairness_info({cell: styles[cell] for cell in accuracies_by_cell}, accuracies_by_cell)
 
 
@@ -367,7 +379,7 @@ def fairness_chart(selection: Selection, choices: Choices) -> Chart:
     spreads = client_spreads(selection, choices, accuracies_by_run)
     return Chart(
         "Accuracies of clients",
-        fairness_figure(spreads, choices.shape),
+        fairness_figure(spreads, choices.shape, narrow=choices.narrow),
         fairness_description(spreads),
         lambda: fairness_table(spreads),
         fairness_notes(selection, accuracies_by_run),
@@ -411,7 +423,7 @@ def client_rounds_chart(selection: Selection, choices: Choices) -> Chart:
 
 
 def confusion_chart(selection: Selection, choices: Choices) -> Chart:
-    """Seeds of a cell together, up to six cells side by side; of a seed that was computed again, the first."""
+    """Seeds of a cell together, six cells a page; of a seed that was computed again, the first."""
     matrices_by_run, styles, infos = (
         confusion_matrices(runs=list(selection.runs)),
         selection.styles_without_panels(choices),
@@ -422,9 +434,12 @@ def confusion_chart(selection: Selection, choices: Choices) -> Chart:
         info = sum_confusions(matrices, class_names(cell.spec, len(matrices[0]))) if matrices else None
         if info is not None:
             infos[styles[cell.key].whole_label] = info
-    drawn_infos = dict(list(infos.items())[:MOST_MATRICES])
+    pages = max(1, -(-len(infos) // MOST_MATRICES))
+    page = min(max(1, choices.page), pages)
+    drawn_infos = dict(list(infos.items())[(page - 1) * MOST_MATRICES : page * MOST_MATRICES])
     descriptions = " ".join(f"{label}: {confusion_description(info)}" for label, info in drawn_infos.items())
-    left = f" · the first {MOST_MATRICES} of {len(infos)} cells" if len(infos) > MOST_MATRICES else ""
+    others = len(infos) - len(drawn_infos)
+    left = f" · {others} of {len(infos)} cells are on other pages" if others else ""
     return Chart(
         "Confusion matrices",
         confusions_figure(drawn_infos, narrow=choices.narrow),
@@ -432,6 +447,7 @@ def confusion_chart(selection: Selection, choices: Choices) -> Chart:
         lambda: confusions_table(infos),
         f"Seeds of a cell together; colour: share of the true class{left}" if infos else "",
         empty="Confusion matrices appear with the first finished runs.",
+        page=(page, pages),
     )
 
 

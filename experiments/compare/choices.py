@@ -133,7 +133,8 @@ def style_axes(query: QueryDict) -> StyleAxes:
 
 def line_options(query: QueryDict) -> LineOptions:
     logs = query.getlist("log")
-    return LineOptions("x" in logs, "y" in logs, min(0.99, max(0.0, query_decimal(query, "smooth") or 0.0)))
+    smoothing = min(0.99, max(0.0, query_decimal(query, "smooth") or 0.0))
+    return LineOptions("x" in logs, "y" in logs, smoothing, own_x=query.get("own") == "x")
 
 
 def query_option(query: QueryDict, name: str, known: Iterable[Name], default: Name) -> Name:

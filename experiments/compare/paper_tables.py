@@ -49,7 +49,7 @@ def between_text(info: SignificanceInfo, first: str, second: str) -> str:
 def clients_table(selection: Selection, choices: Choices) -> CaptionedTable:
     spreads = client_spreads(selection, choices, client_accuracies(runs=list(selection.runs)))
     rows = tuple(
-        ((each.label,), tuple(number_field(value, each.seeds) for value in (each.mean, each.worst, each.std)))
+        ((each.whole_label,), tuple(number_field(value, each.seeds) for value in (each.mean, each.worst, each.std)))
         for each in spreads
     )
     columns = (("Mean",), ("Worst tenth",), ("Std over clients",))

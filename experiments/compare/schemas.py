@@ -29,6 +29,29 @@ LINK: dict[str, Any] = {
     "expires": "2026-03-31T12:00:00Z",
 }
 
+VERDICT: dict[str, Any] = {
+    "first": "fedavg",
+    "second": "fedprox",
+    "settings": 1,
+    "better": 0,
+    "worse": 1,
+    "ties": 0,
+    "seeds": 5,
+    "p": None,
+    "verdict": "fedprox is better (5 seeds).",
+    "caveats": ["One setting: nothing is said about others."],
+}
+CELL: dict[str, Any] = {
+    "axes": {"strategy": "FedAvg"},
+    "n": 5,
+    "mean": 0.912,
+    "low": 0.907,
+    "high": 0.917,
+    "lost": 0,
+    "missed": 0,
+}
+FRIEDMAN = "Friedman's test compares three methods or more."
+
 
 class CompareFilter(Schema):
     study: list[Id] = Field([], max_length=50, description="Studies to compare.", examples=[[12, 13]])
@@ -67,6 +90,69 @@ class ComparisonAnswer(Answer):
     """Names of the columns; axes have their path as name."""
     rows: list[list[Any]]
     """One list for each row; not-a-number and infinity are text."""
+
+
+class CellAnswer(Answer):
+    model_config = example_config(**CELL)
+
+    axes: dict[str, str]
+    """What tells it from the others, by axis."""
+    n: int
+    """Seeds with a finite value."""
+    mean: float | None
+    """Over its seeds, in stored units; null where none has a finite value."""
+    low: float | None
+    """Where the mean's 95 % interval begins (Student's t); null for fewer than two seeds."""
+    high: float | None
+    """Where it ends."""
+    lost: int
+    """Seeds that diverged."""
+    missed: int
+    """Seeds without a value."""
+
+
+class VerdictAnswer(Answer):
+    model_config = example_config(**VERDICT)
+
+    first: str
+    """One value of the compared axis."""
+    second: str
+    """Another one."""
+    settings: int
+    """How many settings both were measured in."""
+    better: int
+    """In how many of them the first is better, by the 95 % interval over matching seeds."""
+    worse: int
+    """In how many it is worse."""
+    ties: int
+    """In how many the interval includes no difference."""
+    seeds: int
+    """Matching seeds in the setting that has the fewest."""
+    p: float | None
+    """Of Wilcoxon's test over settings, after Holm; null for fewer than two settings."""
+    verdict: str
+    """What may be said, or why nothing may be."""
+    caveats: list[str]
+    """What belongs to the verdict whenever it is repeated."""
+
+
+class VerdictsAnswer(Answer):
+    model_config = example_config(
+        metric="Test accuracy, %", compared="strategy", overall=FRIEDMAN, cells=[CELL], verdicts=[VERDICT], left_out=0
+    )
+
+    metric: str
+    """Which number, with its unit."""
+    compared: str
+    """The axis whose values are compared."""
+    overall: str
+    """What Friedman's test says of all together, or why it cannot be asked."""
+    cells: list[CellAnswer]
+    """The cells that are compared."""
+    verdicts: list[VerdictAnswer]
+    """One for every two values."""
+    left_out: int
+    """Values beyond the first twelve, which are not compared."""
 
 
 class ViewWish(Schema):

@@ -9,7 +9,14 @@ from typing import Any
 
 from django.http import QueryDict
 
-from experiments.charts.styles import CellStyle, add_panels, cell_styles, first_positions, is_decided_by
+from experiments.charts.styles import (
+    CellStyle,
+    add_panels,
+    add_setting_panels,
+    cell_styles,
+    first_positions,
+    is_decided_by,
+)
 from experiments.compare.choices import Choices, Labels, choices_of
 from experiments.compare.selectors.cells import SelectedCell, SelectedRun, selected_cells, selected_studies
 from experiments.labels.axes import Axes, axis_of, axis_values, drop_redundant_axes, flat_axis_values, sort_axes
@@ -41,6 +48,12 @@ class Facet:
     axis: str
     title: str
     values: tuple[FacetValue, ...]
+
+
+def metrics_kind(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """What decides which metrics a run has: its strategy or app, attack and privacy, and where it is evaluated."""
+    optional = [(spec.get(path) or {}).get("name", "") for path in ("attack", "privacy")]
+    return (method_slug(spec), *optional, spec.get("evaluation", {}).get("on", ""))
 
 
 @dataclass(frozen=True)
@@ -76,8 +89,8 @@ class Selection:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """Those of one run of each strategy or app, which may have its own."""
-        runs = {method_slug(cell.spec): cell.runs[0].pk for cell in reversed(self.cells)}
+        """Those of one run of each kind, which may have its own."""
+        runs = {metrics_kind(cell.spec): cell.runs[0].pk for cell in reversed(self.cells)}
         return sort_metric_names(metric_names(runs=list(runs.values())[:MOST_SAMPLED_RUNS]))
 
     @cached_property
@@ -95,6 +108,15 @@ class Selection:
     def styles_without_panels(self, choices: Choices) -> dict[str, CellStyle]:
         """For charts without panels: what a panel would tell is told by dash and label."""
         return cell_styles(self.specs, self.axes, replace(choices.style_axes, row="", column=""))
+
+    def styles_by_setting(self, choices: Choices) -> dict[str, CellStyle]:
+        """For charts with a panel for each data set, and for more settings where lines are many."""
+        return cell_styles(self.specs, self.axes, add_setting_panels(self.axes, choices.style_axes))
+
+    def styles_by_data_set(self, choices: Choices) -> dict[str, CellStyle]:
+        """For charts with a panel for each data set and no other: the rest is told by dash and label."""
+        column = "dataset" if "dataset" in self.axes else ""
+        return cell_styles(self.specs, self.axes, replace(choices.style_axes, row="", column=column))
 
     @cached_property
     def numeric_fields(self) -> list[str]:

@@ -13,11 +13,22 @@ from workers.home import ROOT
 
 FOLDER = ROOT / "docs"
 GROUPS = {
-    "Use it": ("glossary", "studies", "fields", "compare", "leaderboard", "data", "strategies", "reproduction"),
+    "Use it": (
+        "glossary",
+        "studies",
+        "fields",
+        "compare",
+        "leaderboard",
+        "data",
+        "models",
+        "strategies",
+        "methods",
+        "reproduction",
+    ),
     "Attacks, privacy, traffic": ("attacks", "privacy", "compression"),
-    "From programs": ("api", "export"),
+    "From programs": ("api", "agents", "export", "import"),
     "Extend it": ("plugins", "flower-apps", "flower"),
-    "Run it for a lab": ("operations", "security", "reliability", "trust"),
+    "Run it for a lab": ("operations", "sign-on", "security", "reliability", "scale", "trust"),
     "How it is made": ("architecture", "benchmarks"),
 }
 FILE_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".json": "application/json"}
@@ -60,9 +71,16 @@ def documents_by_group() -> dict[str, list[DocumentEntry]]:
 def document_entry(name: str) -> DocumentEntry:
     lines = document_text(name).splitlines()
     title = lines[0].removeprefix("# ")
-    body = "\n".join(lines[1:]).strip()
-    paragraph = " ".join(body.split("\n\n")[0].split()) if body and not body.startswith(("#", "|", "-", "`")) else ""
-    return DocumentEntry(name, title, first_sentence(plain_words(paragraph)))
+    return DocumentEntry(name, title, first_sentence(plain_words(first_paragraph("\n".join(lines[1:])))))
+
+
+def first_paragraph(body: str) -> str:
+    """The first one of prose above the first section, whatever code or table stands before it."""
+    for block in body.partition("\n## ")[0].split("\n\n"):
+        text = " ".join(block.split())
+        if text and not text.startswith(("#", "|", "- ", FENCE, "<!--")):
+            return text
+    return ""
 
 
 def first_sentence(text: str) -> str:

@@ -28,6 +28,7 @@ SHORT_TITLES = {
     "local.optimizer.lr": "learning rate",
     "local.epochs": "epochs",
     "local.batch_size": "batch size",
+    "local.class_weights": "class weights",
     "partition.alpha": "Dirichlet α",
     "strategy.mu": "μ",
 }
@@ -66,6 +67,8 @@ def value_text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {value_text(each)}" for key, each in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(value_text, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -139,6 +142,8 @@ FIELD_NAMES: dict[str, Callable[[Any], str]] = {
 }
 SHARES = ("hybrid.ratio", "fraction", "client_dropout", "stragglers")
 """Fractions that people read in percent."""
+OPTIONS = ("local.class_weights", "attack", "privacy", "compression")
+"""What a run has or does without."""
 
 
 def field_name(axis: str, value: Any) -> str:
@@ -147,6 +152,8 @@ def field_name(axis: str, value: Any) -> str:
         return "all natural clients"
     if axis in FIELD_NAMES and isinstance(value, int | float | str):
         return FIELD_NAMES[axis](value)
+    if value is None and axis in OPTIONS:
+        return f"no {axis_title(axis)}"
     return f"{axis_title(axis)} {value_text(value)}"
 
 

@@ -63,6 +63,7 @@ def engine_words(spec: Spec) -> list[Fact]:
         *fault_facts(spec),
         *part_facts(spec),
         training_fact(spec),
+        *server_schedule_facts(spec),
         evaluation_fact(spec),
         rounds_fact(spec),
         Fact("Seed", str(spec["seed"])),
@@ -178,10 +179,8 @@ def training_fact(spec: Spec) -> Fact:
 
 def training_details(local: Spec) -> Iterator[str]:
     """What is not as always."""
-    schedule = local.get("schedule") or {"name": "constant"}
     yield class_weights_text(local)
-    if schedule["name"] != "constant" or schedule.get("warmup"):
-        yield " ".join(filter(None, [f"{schedule['name']} schedule", parameters_text(schedule)]))
+    yield schedule_text(local.get("schedule"))
     if local.get("clip_norm"):
         yield f"gradients clipped to {value_text(local['clip_norm'])}"
     if local.get("label_smoothing"):
@@ -190,6 +189,18 @@ def training_details(local: Spec) -> Iterator[str]:
         yield "momentum kept"
     if local.get("augment", "none") != "none":
         yield f"augmented: {local['augment']}"
+
+
+def server_schedule_facts(spec: Spec) -> Iterator[Fact]:
+    if text := schedule_text(spec.get("server_schedule")):
+        yield Fact("Server", text)
+
+
+def schedule_text(schedule: Spec | None) -> str:
+    """Nothing where it is always the same."""
+    if schedule is None or (schedule["name"] == "constant" and not schedule.get("warmup")):
+        return ""
+    return " ".join(filter(None, [f"{schedule['name']} schedule", parameters_text(schedule)]))
 
 
 def class_weights_text(local: Spec) -> str:

@@ -17,9 +17,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from string import hexdigits
 from typing import Any
 
-from experiments.labels.names import component_label, value_text
+from experiments.labels.names import component_label, component_name, field_name, value_text
 from experiments.labels.specs import (
     Spec,
     clients_fact,
@@ -36,6 +37,7 @@ from workers.spec import flatten
 
 PREPROCESSING = "normalise"
 DATA_LETTERS = 12
+"""Of a checksum; a version with a name is told whole."""
 KEY_LETTERS = 10
 
 
@@ -95,9 +97,9 @@ def condition_words(spec: Spec, data_version: str) -> dict[str, str]:
     sharing = {fact.name: f"{fact.value} ({fact.note})" for fact in sharing_facts(spec)}
     held_out = f" ({spec['evaluation']['held_out']:.0%} of each)" if spec["evaluation"]["on"] != "server" else ""
     words = {
-        "data": " · ".join(filter(None, [data.value, samples, f"version {data_version[:DATA_LETTERS]}"])),
+        "data": " · ".join(filter(None, [data.value, samples, f"version {version_text(data_version)}"])),
         "partition": component_label("partition", flatten(spec)),
-        "clients": f"{clients.value} clients, {clients.note}",
+        "clients": f"{field_name('clients', spec['clients'])}, {clients.note}",
         "sharing": sharing.get("Hybrid", "none"),
         "noise": sharing.get("Feature noise", "none"),
         "faults": " · ".join(f"{fact.name} {fact.value}" for fact in fault_facts(spec)) or "none",
@@ -106,6 +108,10 @@ def condition_words(spec: Spec, data_version: str) -> dict[str, str]:
         "rounds": " · ".join(filter(None, [f"{rounds.value} rounds", rounds.note])),
     }
     return {name: text for name, text in words.items() if text}
+
+
+def version_text(version: str) -> str:
+    return version[:DATA_LETTERS] if set(version) <= set(hexdigits) else version
 
 
 def threats_text(spec: Spec) -> str:
@@ -123,11 +129,12 @@ def settings_text(spec: Spec) -> str:
     """What the best of a method's settings are, without the strategy's own, which its label has."""
     model, local = component_fact(spec, "model", "", unusual_parameters(spec, "model")), spec["local"]
     optimizer = {key: value for key, value in local["optimizer"].items() if key != "lr"}
+    optimizer_name = component_name("local.optimizer", optimizer["name"])
     normalise = spec["dataset"].get(PREPROCESSING, "default")
     parts = [
         " ".join(filter(None, [model.value, model.note])),
         training_fact(spec).value,
-        f"{optimizer['name']}, learning rate {value_text(local['optimizer'].get('lr'))}",
+        f"{optimizer_name}, learning rate {value_text(local['optimizer'].get('lr'))}",
         unusual_parameters({"local.optimizer": optimizer}, "local.optimizer"),
         f"normalised: {normalise}" if normalise != "default" else "",
     ]

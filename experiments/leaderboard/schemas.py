@@ -47,7 +47,7 @@ class LeaderboardRowAnswer(Answer):
     model_config = example_config(**ROW)
 
     rank: int | None
-    """1 is the best; null where fewer than three seeds are behind the number."""
+    """1 is the best, equal means share one; null where fewer than three seeds are behind the number."""
     strategy: str
     """Its name in the catalog."""
     label: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 
+from experiments.labels.axes import sort_axes
 from experiments.labels.metrics import metric_label
 from experiments.labels.names import component_label, component_name, method_label, method_slug
 from experiments.leaderboard.conditions import (
@@ -15,12 +15,22 @@ from experiments.leaderboard.conditions import (
     partition_key,
     settings_text,
 )
+from experiments.leaderboard.logged_conditions import (
+    logged_condition_words,
+    logged_conditions,
+    logged_method,
+    logged_method_label,
+    logged_settings,
+    stated_name,
+    stated_partition,
+)
 from experiments.models import Run, Study
 from experiments.results.models import LAUNCHED_WITH
 from experiments.statistics.finals import cell_finals
 from experiments.statistics.over_seeds import SeedStatistics, best_complete
 from experiments.studies.selectors.cells import Cell, cells_of
 from experiments.studies.selectors.study_list import about_dataset, dataset_counts
+from workers.spec import is_logged
 
 ENOUGH_SEEDS = 3
 """Fewer are shown and marked, and have no rank: a spread of one or two seeds says next to nothing."""
@@ -75,12 +85,22 @@ class Leaderboard:
 
 
 Groups = Mapping[Conditions, Sequence[Cell]]
-Versions = Mapping[int, str]
-"""The version of its data, by run."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """The checksum of the data that it was launched with, empty where it was not written down; its last round."""
+
+    data: str
+    rounds: int
+
+
+Facts = Mapping[int, RunFacts]
+"""By run."""
 
 
 def leaderboard(*, dataset: str = "", partition: str = "", metric: str = "accuracy", key: str = "") -> Leaderboard:
-    """Of the conditions with that key; otherwise of those under which most strategies were tried, and most cells.
+    """Of the conditions with that key; otherwise of those under which most strategies can be ranked, and were tried.
 
     `dataset` defaults to the one that most studies are about, `partition` to any; a partition's name alone stands for
     all its parameters.
@@ -88,13 +108,13 @@ def leaderboard(*, dataset: str = "", partition: str = "", metric: str = "accura
     dataset = dataset or next(iter(dataset_counts()), "")
     cells = dataset_cells(dataset)
     done, chosen = [cell for cell in cells if cell.done], [cell for cell in cells if is_of_partition(cell, partition)]
-    versions = data_versions(done)
-    groups = group_by_conditions([cell for cell in chosen if cell.done], versions)
+    facts = run_facts(done)
+    groups = group_by_conditions([cell for cell in chosen if cell.done], facts)
     board = Leaderboard(
         dataset,
         partition,
         metric,
-        {partition_key(cell.spec["partition"]): component_label("partition", cell.flat) for cell in reversed(done)},
+        partition_labels(done),
         unfinished_cells([cell for cell in chosen if not cell.done]),
         Study.objects.filter(about_dataset(dataset), archived__isnull=False).count(),
     )
@@ -104,46 +124,75 @@ def leaderboard(*, dataset: str = "", partition: str = "", metric: str = "accura
     rows, unranked = rank_strategies(groups[shown], metric)
     return replace(
         board,
-        partition=partition_key(groups[shown][0].spec["partition"]),
+        partition=cell_partition(groups[shown][0]),
         key=shown.key,
-        words=group_words(groups[shown], versions),
+        words=group_words(groups[shown], facts),
         rows=rows,
-        left_out=[*unranked, *other_conditions(groups, shown, versions), *board.left_out],
+        left_out=[*unranked, *other_conditions(groups, shown, facts), *board.left_out],
     )
+
+
+def partition_labels(cells: Sequence[Cell]) -> dict[str, str]:
+    """The words of every partition by its key; numbers in the order of their size, the partition tried first first."""
+    flat = {cell.key: cell.flat for cell in cells if not is_logged(cell.spec)}
+    words = {key: component_label("partition", row) for key, row in flat.items()}
+    keys = {cell.key: cell_partition(cell) for cell in cells}
+    computed = {keys[cell]: label for cell, label in sort_axes({"partition": words}, flat)["partition"].items()}
+    return computed | {key: key for key in sorted(set(keys.values()) - computed.keys())}
 
 
 def dataset_cells(dataset: str) -> list[Cell]:
     """Of all studies but archived ones, in the order of the studies and their grids."""
     studies = Study.objects.filter(about_dataset(dataset), archived=None).order_by("pk").values_list("pk", flat=True)
     cells = cells_of(studies=list(studies))
-    return [cell for cell in cells if cell.flat.get("dataset") == dataset]
+    return [cell for cell in cells if cell_dataset(cell) == dataset]
 
 
-def data_versions(cells: Sequence[Cell]) -> dict[int, str]:
-    """The checksum of the data that each cell's first run was launched with; empty where it was not written down."""
+def cell_dataset(cell: Cell) -> str:
+    return stated_name(cell.spec, "dataset") if is_logged(cell.spec) else str(cell.flat.get("dataset", ""))
+
+
+def cell_partition(cell: Cell) -> str:
+    return stated_partition(cell.spec) if is_logged(cell.spec) else partition_key(cell.spec["partition"])
+
+
+def cell_method(cell: Cell) -> str:
+    return logged_method(cell.spec) if is_logged(cell.spec) else method_slug(cell.spec)
+
+
+def run_facts(cells: Sequence[Cell]) -> dict[int, RunFacts]:
+    """Of each cell's first run."""
     runs = Run.objects.filter(pk__in=[cell.first_run for cell in cells])
-    return {run: str(data or "") for run, data in runs.values_list("pk", f"provenance__{LAUNCHED_WITH}__data")}
+    rows = runs.values_list("pk", f"provenance__{LAUNCHED_WITH}__data", "rounds_done")
+    return {run: RunFacts(str(data or ""), rounds) for run, data, rounds in rows}
 
 
 def is_of_partition(cell: Cell, partition: str) -> bool:
-    own = cell.spec["partition"]
-    return partition in ("", str(own["name"]), partition_key(own))
+    own = cell_partition(cell)
+    return partition in ("", own.partition(",")[0], own)
 
 
-def group_by_conditions(cells: Sequence[Cell], versions: Versions) -> dict[Conditions, list[Cell]]:
+def group_by_conditions(cells: Sequence[Cell], facts: Facts) -> dict[Conditions, list[Cell]]:
     groups: dict[Conditions, list[Cell]] = {}
     for cell in cells:
-        if cell.first_run in versions:  # not deleted meanwhile
-            groups.setdefault(conditions_of(cell.spec, versions[cell.first_run]), []).append(cell)
+        if known := facts.get(cell.first_run):  # not deleted meanwhile
+            logged = is_logged(cell.spec)
+            same = logged_conditions(cell.spec, known.rounds) if logged else conditions_of(cell.spec, known.data)
+            groups.setdefault(same, []).append(cell)
     return groups
 
 
 def most_compared(groups: Groups) -> Conditions | None:
-    return max(groups, key=lambda each: (count_strategies(groups[each]), len(groups[each])), default=None)
+    def comparable(conditions: Conditions) -> tuple[int, int, int]:
+        cells = groups[conditions]
+        enough = [cell for cell in cells if cell.done >= ENOUGH_SEEDS]
+        return count_strategies(enough), count_strategies(cells), len(cells)
+
+    return max(groups, key=comparable, default=None)
 
 
 def count_strategies(cells: Sequence[Cell]) -> int:
-    return len({method_slug(cell.spec) for cell in cells})
+    return len({cell_method(cell) for cell in cells})
 
 
 def rank_strategies(cells: Sequence[Cell], metric: str) -> tuple[list[LeaderboardRow], list[LeftOut]]:
@@ -153,7 +202,7 @@ def rank_strategies(cells: Sequence[Cell], metric: str) -> tuple[list[Leaderboar
     studies = Study.objects.select_related("owner").in_bulk({cell.study for cell in cells})
     by_strategy: dict[str, list[Cell]] = {}
     for cell in cells:
-        by_strategy.setdefault(method_slug(cell.spec), []).append(cell)
+        by_strategy.setdefault(cell_method(cell), []).append(cell)
     rows, left_out = [], []
     for strategy, own in by_strategy.items():
         candidates = {cell.key: cell for cell in own if cell.key in finals and cell.study in studies}
@@ -165,17 +214,22 @@ def rank_strategies(cells: Sequence[Cell], metric: str) -> tuple[list[Leaderboar
         row = LeaderboardRow(
             None,
             strategy,
-            method_label(cell.flat),
+            logged_method_label(cell.spec) if is_logged(cell.spec) else method_label(cell.flat),
             finals[best],
-            settings_text(cell.spec),
+            logged_settings(cell.spec) if is_logged(cell.spec) else settings_text(cell.spec),
             len(candidates),
             cell,
             studies[cell.study],
         )
         rows.append(row)
     rows.sort(key=lambda row: row.statistics.mean or 0.0, reverse=higher)
-    ranks = count(1)
-    return [row if row.few else replace(row, rank=next(ranks)) for row in rows], left_out
+    return with_ranks(rows), left_out
+
+
+def with_ranks(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
+    """The best first. Equal means share a rank, and the next one counts them all: 1, 1, 3."""
+    means = [row.statistics.mean for row in rows if not row.few]
+    return [row if row.few else replace(row, rank=means.index(row.statistics.mean) + 1) for row in rows]
 
 
 def best_candidate(finals: Mapping[str, SeedStatistics], *, higher: bool) -> str | None:
@@ -194,12 +248,12 @@ def unranked_strategy(strategy: str, candidates: Mapping[str, Cell], own: Sequen
     return LeftOut((reason,), 1, len(own))
 
 
-def other_conditions(groups: Groups, shown: Conditions, versions: Versions) -> list[LeftOut]:
+def other_conditions(groups: Groups, shown: Conditions, facts: Facts) -> list[LeftOut]:
     """Those that are nearest to what is shown first."""
-    words = group_words(groups[shown], versions)
+    words = group_words(groups[shown], facts)
     others = [
         LeftOut(
-            difference_words(each.differing(shown), group_words(group, versions), words),
+            difference_words(each.differing(shown), group_words(group, facts), words),
             count_strategies(group),
             len(group),
             each.key,
@@ -210,13 +264,14 @@ def other_conditions(groups: Groups, shown: Conditions, versions: Versions) -> l
     return sorted(others, key=lambda each: (len(each.reasons), -each.strategies, -each.cells))
 
 
-def group_words(cells: Sequence[Cell], versions: Versions) -> dict[str, str]:
-    return condition_words(cells[0].spec, versions[cells[0].first_run])
+def group_words(cells: Sequence[Cell], facts: Facts) -> dict[str, str]:
+    spec, known = cells[0].spec, facts[cells[0].first_run]
+    return logged_condition_words(spec, known.rounds) if is_logged(spec) else condition_words(spec, known.data)
 
 
 def difference_words(names: Sequence[str], here: Mapping[str, str], shown: Mapping[str, str]) -> tuple[str, ...]:
-    """ "80 rounds instead of 40 rounds"."""
-    return tuple(f"{here[name]} instead of {shown[name]}" for name in names)
+    """ "80 rounds instead of 40 rounds"; a script may say the same in other words."""
+    return tuple(f"{here[name]} instead of {shown[name]}" for name in names if here[name] != shown[name])
 
 
 def unfinished_cells(cells: Sequence[Cell]) -> list[LeftOut]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.core.paginator import Paginator
 from django.template.context import RequestContext
 from django.utils.safestring import SafeString
 
@@ -14,6 +15,7 @@ from experiments.notes.services import TEXT_LENGTH, may_edit
 from experiments.web.markdown import render_note
 
 register = template.Library()
+NOTES_PAGE = 30
 
 
 @register.filter
@@ -23,8 +25,10 @@ def as_note(text: str) -> SafeString:
 
 @register.inclusion_tag("parts/notes.html", takes_context=True)
 def notes_panel(context: RequestContext, subject: Study | Run) -> dict[str, Any]:
+    """The newest page of them, unless the address names another one."""
     is_study = isinstance(subject, Study)
-    notes = list(notes_on(study=subject.pk) if is_study else notes_on(run=subject.pk))
+    pages = Paginator(notes_on(study=subject.pk) if is_study else notes_on(run=subject.pk), NOTES_PAGE)
+    page = pages.get_page(context["request"].GET.get("notes", pages.num_pages))
     user = context["user"]
     return {
         "request": context["request"],
@@ -32,6 +36,7 @@ def notes_panel(context: RequestContext, subject: Study | Run) -> dict[str, Any]
         "user": user,
         "subject": subject,
         "write_to": "study-notes" if is_study else "run-notes",
-        "notes": [(note, may_edit(user, note)) for note in notes],
+        "page": page,
+        "notes": [(note, may_edit(user, note)) for note in page],
         "longest": TEXT_LENGTH,
     }

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from threading import BoundedSemaphore
 from typing import Any
 
+from config.http_limits import web_share
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 
@@ -25,7 +26,7 @@ from experiments.papers.figure_style import FIGURE_FORMATS, FigureStyle, figure_
 from experiments.papers.tables import PaperTable, table_latex, table_markdown, table_numbers
 
 PATIENCE = 60
-AT_ONCE = BoundedSemaphore(2)
+AT_ONCE = BoundedSemaphore(web_share(2))
 """Figures drawn at once: each is a process of its own for a second or two."""
 
 

@@ -10,6 +10,7 @@ from ninja import Header, Query, Router, Schema, Status
 from pydantic import Field
 
 from experiments.access.services.rights import require_launch
+from experiments.api.auth import may_write
 from experiments.api.paging import Paging, find_sorting, integer_key, read_page, text_key, time_key
 from experiments.api.schemas import Id, Page, error_responses
 from experiments.core.json_values import json_safe, plain_text
@@ -17,6 +18,7 @@ from experiments.core.shared_computation import compute_once
 from experiments.models import Study
 from experiments.results.selectors.run_filters import is_spec_path
 from experiments.results.selectors.summaries import study_summary
+from experiments.studies.editor.source import MAX_TEXT
 from experiments.studies.schemas import (
     Counted,
     PlanAnswer,
@@ -33,7 +35,7 @@ from experiments.studies.services.definition import StudyDefinition, definition_
 from experiments.studies.services.deletion import study_delete
 from experiments.web.requests import current_user
 from workers.errors import Problem, SpecError
-from workers.spec.yaml import LONGEST_TEXT, load_yaml
+from workers.spec.yaml import load_yaml
 
 router = Router(tags=["studies"])
 SORTS = {
@@ -92,7 +94,7 @@ def study_or_404(study: int) -> Study:
 
 
 class StudyText(Schema):
-    text: str = Field(max_length=LONGEST_TEXT, description="A study or a block as YAML.", examples=["rounds: 5"])
+    text: str = Field(max_length=MAX_TEXT, description="A study or a block as YAML.", examples=["rounds: 5"])
 
 
 @router.post("/read", response={200: dict[str, Any], **error_responses(403)}, summary="Read YAML")
@@ -113,10 +115,12 @@ def launch(
     key: IdempotencyKey,
     dry_run: DryRun,
 ) -> Any:
-    """All of it or nothing. With `dry_run` nothing is stored: the answer (200) says what would be."""
+    """All of it or nothing. With `dry_run=true` nothing is stored, and a token that reads is enough: the answer (200)
+    says what would be.
+    """
     owner = current_user(request)
     if dry_run:
-        return Status(200, definition_plan(owner=owner, definition=definition, calibrate=True))
+        return Status(200, definition_plan(owner=owner, definition=definition, calibrate=may_write(request)))
     if not key:
         return Status(201, study_detail(definition_launch(owner=owner, definition=definition)))
     study, new = launch_once(owner=owner, key=key, definition=definition)

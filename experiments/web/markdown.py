@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, count, pairwise
 from typing import Any
 
+from django.utils.html import linebreaks
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -22,6 +23,8 @@ SCHEME = re.compile(r"([^/?#:]*):")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 HIGHEST_NOTE_HEADING = 3
+MOST_TABLE_FIELDS, MOST_BRACKETS = 5_000, 500
+"""Of a note: a few thousand letters can ask for a table of millions of fields, or for a second of looking for links."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,12 @@ def parser() -> MarkdownIt:
     return markdown
 
 
+@lru_cache(maxsize=512)
 def render_note(text: str) -> SafeString:
-    """What a person wrote: headings below those of the page, pictures as links to them."""
+    """What a person wrote: headings below those of the page, pictures as links to them. What would take long to lay
+    out is shown as it was written."""
+    if table_fields(text) > MOST_TABLE_FIELDS or text.count("[") > MOST_BRACKETS:
+        return SafeString(linebreaks(text, autoescape=True))
     tokens = parser().parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -62,6 +69,12 @@ def render_note(text: str) -> SafeString:
         token.children = [part for child in token.children or () for part in pictures_as_links(child)]
     mark_outside_links(tokens)
     return rendered(tokens)
+
+
+def table_fields(text: str) -> int:
+    """At most as many as there could be: every row is filled up to the width of the head."""
+    lines = text.splitlines()
+    return len(lines) * max((line.count("|") for line in lines), default=0)
 
 
 def render_document(text: str, address: Callable[[str], str]) -> Document:

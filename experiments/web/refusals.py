@@ -1,7 +1,7 @@
 """What a browser gets that is logged out or asks in a way that is not answered: words, and nothing typed is lost.
 
 A form that was sent after the session had ended goes back to the browser inside the log-in page, signed, so that it can
-be sent again after logging in. The server keeps nothing of it.
+be sent again after logging in. The server keeps nothing of it, but in the session where a lab logs in with a provider.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ LOGGED_OUT = "You are logged out: log in."
 SCRIPT_HEADER = "X-Requested-With"
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 SALT = "tributary.unsent-form"
-MOST_CHARACTERS = 1_000_000
+MOST_CHARACTERS, MOST_IN_SESSION = 1_000_000, 64_000
 KEEP_SECONDS = 86_400
+UNSENT = "unsent-form"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,11 @@ class LogInMiddleware(LoginRequiredMiddleware):
             return super().handle_no_permission(request, view_func)
         if request.content_type not in FORM_TYPES or request.path == reverse("logout"):
             return redirect_to_login(page_of(request))
-        context = {"form": AuthenticationForm(request), "unsent": sign_form(request), "next": page_of(request)}
+        unsent = sign_form(request)
+        context = {"form": AuthenticationForm(request), "unsent": unsent, "next": page_of(request)}
+        # The way through a provider takes nothing along. Strangers may fill no table with this.
+        if settings.SIGN_ON and 0 < len(unsent) <= MOST_IN_SESSION:
+            request.session[UNSENT] = unsent
         return render(request, "pages/log_in.html", context, status=401)
 
 

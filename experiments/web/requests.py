@@ -20,9 +20,13 @@ from experiments.access.services.rights import VIEWERS_READ
 from experiments.models import User
 
 
+def wants_part(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
+
+
 def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, Any]) -> HttpResponse:
-    wants_part = request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
-    response = render(request, part if wants_part else page, {**context, "live": wants_part})
+    is_part = wants_part(request)
+    response = render(request, part if is_part else page, {**context, "live": is_part})
     patch_vary_headers(response, ["HX-Request"])
     return response
 

@@ -29,10 +29,13 @@ UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 
 @register.filter
 def duration(value: timedelta | None) -> str:
-    """At most two units: "38 s", "4 min 12 s", "2 d 3 h"."""
+    """At most two units: "38 s", "4 min 12 s", "2 d 3 h"; below a second tenths, because a short run is not nothing."""
     if value is None:
         return "–"
-    seconds = round(value.total_seconds())
+    exact = value.total_seconds()
+    if 0 < exact < 0.95:
+        return f"{exact:.1f} s" if exact >= 0.05 else "under 0.1 s"
+    seconds = round(exact)
     for size, unit, smaller, smaller_unit in UNITS:
         if seconds >= size:
             rest = seconds % size // smaller
@@ -99,12 +102,13 @@ def time_element(at: datetime, precision: str, text: str) -> SafeString:
 
 @register.filter
 def ago(moment: datetime | None) -> str:
-    return "never" if moment is None else f"{duration(timezone.now() - moment)} ago"
+    return "never" if moment is None else f"{since(moment)} ago"
 
 
 @register.filter
 def since(moment: datetime) -> str:
-    return duration(timezone.now() - moment)
+    """In whole seconds: the page is older than tenths by the time that it is read."""
+    return duration(timedelta(seconds=round((timezone.now() - moment).total_seconds())))
 
 
 @register.filter

@@ -1,4 +1,6 @@
 import { endLabelRoom, endLabels } from "./end_labels.js";
+import { grow, keepsCurves } from "./growing.js";
+import { followCurves, isStreaming, keepPace, seenHeaders } from "./live.js";
 import { ValueList } from "./value_list.js";
 
 // Draws figures that the server computed. Colours are the theme's custom properties, so one figure serves light and dark.
@@ -8,6 +10,8 @@ import { request } from "./session.js";
 const UNWANTED = ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"];
 const CONFIG = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtonsToRemove: UNWANTED };
 const BAND_OPACITY = 0.18;
+const RESYNC = 30_000;
+const REMEMBERED = 100;
 const DASHES = { dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "9 4", longdashdot: "9 3 2 3" };
 
 function theme() {
@@ -24,10 +28,18 @@ function faded(hex) {
   return `rgba(${r}, ${g}, ${b}, ${BAND_OPACITY})`;
 }
 
-// A heat map goes from the panel's colour to its hue; where its values have a unit, a scale beside it tells them.
+function mixed(one, other, share) {
+  const parts = [one, other].map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  return `rgb(${parts[0].map((value, at) => Math.round(value + share * (parts[1][at] - value))).join(", ")})`;
+}
+
+// A heat map goes from the panel's colour to its hue, half of the way where numbers stand upon it, so that all of them can be
+// read; where its values have a unit, a scale beside it tells them.
 function heated(trace, { series, panel, ink, line }) {
   const scale = { thickness: 10, outlinewidth: 0, tickfont: { color: ink, size: 11 }, tickcolor: line, title: { text: trace.meta.title ?? "", side: "top" } };
-  return { ...trace, colorscale: [[0, panel], [1, series[trace.meta.hue]]], showscale: trace.meta.scale === true, colorbar: scale };
+  const numbers = Boolean(trace.texttemplate);
+  const deepest = numbers ? mixed(panel, series[trace.meta.hue], 0.5) : series[trace.meta.hue];
+  return { ...trace, ...(numbers ? { textfont: { color: ink } } : {}), colorscale: [[0, panel], [1, deepest]], showscale: trace.meta.scale === true, colorbar: scale };
 }
 
 function painted(trace, colours) {
@@ -64,7 +76,7 @@ function layout(own, colours) {
     paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", uirevision: "kept", hovermode: own?.hovermode ?? "x unified", showlegend: false,
     font: { family: colours.font, size: 12, color: colours.ink }, margin: { t: 12, r: 12, b: 40, l: 52, ...own?.margin },
     hoverlabel: { bgcolor: colours.panel, bordercolor: colours.strong, font: { color: colours.ink, size: 12 } },
-    modebar: { bgcolor: "rgba(0, 0, 0, 0)", color: colours.strong, activecolor: colours.ink },
+    modebar: { bgcolor: colours.panel, color: colours.strong, activecolor: colours.ink },
     ...axes(own, colours),
   };
 }
@@ -88,6 +100,7 @@ class Chart {
     this.caption = figure.querySelector("figcaption");
     this.url = figure.dataset.figure;
     this.pager = figure.querySelector(".pager");
+    this.linesBeside = Boolean(figure.closest("[data-lines-beside]"));
     const list = figure.querySelector(".values");
     if (list) this.list = new ValueList(this, list);
     this.controls = (figure.dataset.controls ?? "").split(" ").filter(Boolean).map((id) => document.getElementById(id));
@@ -135,16 +148,43 @@ class Chart {
     this.busy = true;
     const abort = this.abort = new AbortController();
     try {
-      const response = await request(this.address(), { headers: { Accept: "application/json" }, signal: abort.signal });
+      this.stale = false;
+      const response = await request(this.address(), { headers: { Accept: "application/json", ...seenHeaders() }, signal: abort.signal });
       if (!response.ok) throw new Error(`status ${response.status}`);
+      keepPace(response.headers.get("X-Live-Pace"));
       this.answer = await response.json();
+      clearTimeout(this.resync);
+      this.resync = null;
       this.draw();
+      // What was told while the answer was on its way; it has what came before.
+      for (const event of told) this.grow(event);
+      followCurves([...charts.values()].map((chart) => chart.answer?.live?.metric).filter(Boolean));
     } catch (error) {
       if (abort.signal.aborted) return;
+      this.stale = true;
       if (!this.answer) this.words.textContent = "The curves could not be read. The next change tries again.";
     }
     this.busy = false;
     if (this.again) { this.again = false; this.refresh(); }
+  }
+
+  // Whether it is told of every change, and needs no other answer.
+  get grows() {
+    return Boolean(this.answer?.live) && !this.stale && isStreaming();
+  }
+
+  // From time to time the server is asked all the same: for its words, and should anything have been lost.
+  grow(event) {
+    if (!this.answer?.live) return;
+    const result = grow(this.answer, event);
+    if (result === "unclear") this.stale = true;
+    if (!result) return;
+    this.draw();
+    this.resync ??= setTimeout(() => { this.stale = true; this.refresh(); }, RESYNC);
+  }
+
+  hear(event) {
+    if (this.answer?.live && !keepsCurves(this.answer, event)) this.stale = true;
   }
 
   draw() {
@@ -215,7 +255,7 @@ class Chart {
     button.disabled = !n;
     button.setAttribute("aria-pressed", String(!this.hidden.has(label)));
     button.title = n ? "Show or hide this line" : "Waits for its first round";
-    button.append(swatch({ meta: { hue }, line: { dash } }), text ?? `${label} · ${n ? `n=${n}` : "waits"}`);
+    button.append(swatch({ meta: { hue }, line: { dash } }), (text ?? `${label} · ${n ? `n=${n}` : "waits"}`).replaceAll(" %", "\u00a0%"));
     button.addEventListener("click", () => {
       if (!this.hidden.delete(label)) this.hidden.add(label);
       this.draw();
@@ -225,10 +265,15 @@ class Chart {
 }
 
 const charts = new Map();
+const told = [];
 
 // New figures come, and old ones go, with the parts of the page that change.
 function scan() {
-  for (const figure of charts.keys()) if (!figure.isConnected) charts.delete(figure);
+  for (const [figure, chart] of charts) {
+    if (figure.isConnected) continue;
+    clearTimeout(chart.resync);
+    charts.delete(figure);
+  }
   for (const figure of document.querySelectorAll("[data-figure]")) {
     if (charts.has(figure)) {
       charts.get(figure).follow(figure.dataset.figure);
@@ -247,10 +292,24 @@ export function shownAddress(figure) {
   return url;
 }
 
+// The rows of a table beside a chart are its legend: the line of the one that is pointed at stands out.
+function pointAtLine({ target }) {
+  const label = target.closest?.("[data-line]")?.dataset.line ?? null;
+  for (const chart of charts.values()) if (chart.linesBeside && chart.answer) chart.point(label);
+}
+
 export function startCharts() {
   scan();
+  for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, pointAtLine);
   document.body.addEventListener("htmx:afterSwap", scan);
-  document.body.addEventListener("live", () => charts.forEach((chart) => chart.refresh()));
+  document.body.addEventListener("live", () => charts.forEach((chart) => chart.grows || chart.refresh()));
+  document.body.addEventListener("gap", () => charts.forEach((chart) => { chart.stale = true; }));
+  document.body.addEventListener("state", ({ detail }) => charts.forEach((chart) => chart.hear(detail)));
+  document.body.addEventListener("curves", ({ detail }) => {
+    told.push(detail);
+    if (told.length > REMEMBERED) told.shift();
+    charts.forEach((chart) => chart.grow(detail));
+  });
   document.addEventListener("theme", () => charts.forEach((chart) => chart.draw()));
 }
 

@@ -1,6 +1,9 @@
 // Names at the ends of a few lines: nobody has to look a colour up.
 const FEW = 6, LONGEST = 30, LETTER = 6.4, GAP = 14, ROOM = 560;
 
+// Plotly would make a link of a name with tags.
+const literal = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
 export function namedLines(traces) {
   return traces.filter((trace) => trace.name && trace.legendgroup && trace.mode?.includes("lines") && trace.visible !== false);
 }
@@ -16,9 +19,10 @@ export function endLabelRoom(traces, layout, width) {
 // Those that would overlap are moved apart, from the top down.
 export function endLabels(plot) {
   const { xaxis, yaxis } = plot._fullLayout;
-  const ends = namedLines(plot._fullData).map(({ x, y, legendgroup, line }) => {
+  const named = new Set(namedLines(plot.data)); // Plotly gives bands names, too
+  const ends = plot._fullData.filter(({ index }) => named.has(plot.data[index])).map(({ x, y, legendgroup, line }) => {
     const last = y.length - 1;
-    return { x: xaxis.type === "log" ? Math.log10(x[last]) : x[last], y: yaxis.type === "log" ? Math.log10(y[last]) : y[last], place: yaxis.d2p(y[last]), text: legendgroup, colour: line.color };
+    return { x: xaxis.type === "log" ? Math.log10(x[last]) : x[last], y: yaxis.type === "log" ? Math.log10(y[last]) : y[last], place: yaxis.d2p(y[last]), text: literal(legendgroup), colour: line.color };
   });
   ends.sort((a, b) => a.place - b.place);
   let lowest = -Infinity;

@@ -45,7 +45,7 @@ export function startSession() {
   if (!dialog) return;
   find("[data-logged-out] button").addEventListener("click", () => dialog.showModal());
   dialog.querySelector("[data-cancel]").addEventListener("click", () => dialog.close());
-  dialog.querySelector("form").addEventListener("submit", async (event) => {
+  dialog.querySelector("form")?.addEventListener("submit", async (event) => {
     event.preventDefault();
     const inside = await logIn(event.target).catch(() => { dialog.querySelector("[data-refusal]").textContent = "The server did not answer. Try again."; });
     if (!inside) return;

@@ -20,7 +20,7 @@ from benchmarks.reproduction.report import (
     summary_table,
     verdict_counts,
 )
-from benchmarks.reproduction.svg import Frame, draw_chart, round_ticks
+from benchmarks.svg import Frame, draw_chart, log_ticks, round_ticks
 from experiments.presets.comparison import MeasuredCell
 from experiments.presets.preset import presets
 from experiments.stored_runs.files import StoredRun
@@ -206,6 +206,18 @@ def test_values_lie_where_the_axes_say() -> None:
 )
 def test_ticks_are_round_numbers(low: float, high: float, expected: list[float]) -> None:
     assert round_ticks(low, high) == expected
+
+
+def test_a_logarithmic_axis_has_its_decades_and_nothing_at_zero() -> None:
+    svg = draw_chart(
+        {"title": "", "x": "", "y": "", "lines": {"a": [(0, 9, 9, 9), (1, 1, 1, 1), (100, 2, 2, 2)]}, "log_x": True}
+    )
+
+    assert log_ticks(0.0, 2.0) == [1, 2, 5, 10, 20, 50, 100]
+    assert log_ticks(-0.5, 0.1) == [0.5, 1]
+    # 1 at the left end, 10 in the middle, 100 at the right end.
+    assert [f'<text x="{at}"' in svg for at in ("56.0", "341.0", "626.0")] == [True, True, True]
+    assert svg.count("M56.0,") == 2  # the band and the line begin at 1
 
 
 def test_page_pictures_and_counts_are_what_the_stored_runs_say() -> None:

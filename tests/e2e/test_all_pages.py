@@ -18,6 +18,7 @@ PAGES = [
     "/studies",
     "/leaderboard",
     "/studies/new",
+    "/imports",
     "/queue",
     "/compare",
     "/data-sets",

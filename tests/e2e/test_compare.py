@@ -6,6 +6,7 @@ import csv
 import re
 from io import StringIO
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -72,11 +73,21 @@ def test_a_label_is_renamed_in_charts_and_tables_and_kept_in_the_address(compare
     assert compare.evaluate("window.sameDocument")  # nothing but charts, controls and table has changed
 
 
+def test_a_label_with_tags_is_text_at_the_end_of_its_line(member_page: NewPage, study: Study) -> None:
+    label = '<a href="//e.example">B</a>'
+    page = member_page()
+    page.set_viewport_size({"width": 1900, "height": 900})  # where lines have names at their ends
+    page.goto(f"/compare?study={study.pk}&only=partition:iid&label.strategy%3Afedavg={quote(label)}")
+    expect(page.locator("#chart-curves .values")).to_contain_text(label)
+    expect(page.locator("#chart-curves .annotation-text")).to_have_text(["FedProx (μ = 0.1)", label])
+    expect(page.locator("#chart-curves .plot svg a")).to_have_count(0)
+
+
 def test_every_tab_opens_with_its_charts(compare: Page) -> None:
     for tab, heading in (
         ("Is it better?", "The answer"),
         ("Cost", "Against traffic"),
-        ("Clients and classes", "The worst tenth"),
+        ("Clients and classes", "Single clients were not evaluated in these runs"),
     ):
         compare.get_by_role("link", name=tab).click()
         expect(compare.get_by_role("heading", name=heading)).to_be_visible()

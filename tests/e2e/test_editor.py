@@ -101,13 +101,13 @@ def test_a_composed_strategy_is_three_lines_with_their_own_parameters(page: Page
     dialog.get_by_label("Mu", exact=True).fill("0.1, 1")
     dialog.get_by_label("Aggregate", exact=True).select_option("median")
     dialog.get_by_role("button", name="Use").click()
-    text = "composed · client fedprox mu 0.1, 1 · aggregate median"
+    parts = "client = FedProx (μ = 0.1, 1); aggregate = Median"
     expect(page.get_by_text("3 cells × 3 seeds")).to_be_visible()
-    page.get_by_role("button", name=f"Change Strategy {text}").click()
+    page.get_by_role("button", name=f"Change Strategy Composed ({parts})").click()
     expect(dialog.get_by_label("Mu", exact=True)).to_have_value("0.1, 1")
     dialog.get_by_label("Server", exact=True).select_option("adam")
     dialog.get_by_role("button", name="Use").click()
-    expect(page.get_by_role("button", name=f"Change Strategy {text} · server adam")).to_be_visible()
+    expect(page.get_by_role("button", name=f"Change Strategy Composed ({parts}; server = Adam)")).to_be_visible()
 
 
 def test_a_grid_of_two_axes_is_built_with_the_keyboard_and_launched(page: Page) -> None:
@@ -144,7 +144,7 @@ def test_enter_in_a_parameter_uses_it(page: Page) -> None:
     editor(page).get_by_role("button", name="Change Optimizer sgd").click()
     page.get_by_role("dialog").get_by_label("Lr", exact=True).fill("0.1")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Change Optimizer sgd · lr 0.1")).to_be_visible()
+    expect(page.get_by_role("button", name="Change Optimizer SGD (lr = 0.1)")).to_be_visible()
 
 
 def test_only_what_fits_is_offered_and_the_rest_says_why(page: Page) -> None:
@@ -177,7 +177,7 @@ def test_all_problems_are_told_at_once_and_wrong_values_are_marked(page: Page) -
     page.get_by_role("dialog").get_by_role("button", name="Use").click()
     page.get_by_label("Clients", exact=True).fill("many")
     expect(page.locator("[data-runs]")).to_have_text("2 problems")
-    expect(page.locator(".value.wrong")).to_contain_text("sgd · lr -1, 0.1")
+    expect(page.locator(".value.wrong")).to_contain_text("SGD (lr = -1, 0.1)")
 
 
 def test_a_study_without_a_name_is_sent_back_to_its_name(page: Page) -> None:
@@ -196,7 +196,7 @@ def test_form_and_yaml_show_the_same_study(page: Page) -> None:
     text.fill(text.input_value().replace("{name: fedavg}", "[{name: fedavg}, {name: fedprox, mu: [0.1, 1]}]"))
     expect(page.get_by_text("3 cells × 3 seeds")).to_be_visible()
     page.get_by_role("button", name="Form").click()
-    expect(page.get_by_role("button", name="Change Strategy fedprox · mu 0.1, 1")).to_be_visible()
+    expect(page.get_by_role("button", name="Change Strategy FedProx (μ = 0.1, 1)")).to_be_visible()
     expect(page.get_by_text("9 runs", exact=True)).to_be_visible()
 
 
@@ -253,8 +253,8 @@ def test_a_study_is_varied_and_the_difference_is_shown(page: Page, member: User)
     changes = page.get_by_role("region", name="Same as The first one, but")
     expect(changes).to_contain_text("Nothing is different yet.")
     page.get_by_label("Rounds", exact=True).fill("7")
-    page.get_by_role("button", name="Remove Strategy fedavg").click()
-    expect(changes.locator("del")).to_have_text(["fedavg", "2"])
+    page.get_by_role("button", name="Remove Strategy FedAvg").click()
+    expect(changes.locator("del")).to_have_text(["FedAvg", "2"])
     expect(changes.locator("ins")).to_have_text(["7"])
     page.get_by_label("Name", exact=True).fill("The second one")
     page.get_by_role("button", name="Launch 3 runs").click()

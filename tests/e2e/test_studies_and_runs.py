@@ -105,6 +105,18 @@ def test_cells_are_ticked_to_be_drawn_alone(page: Page, study: Study) -> None:
     wait_until(page, f"({PLOTTED})('[data-figure]').some((trace) => trace.name?.startsWith('FedAvg'))")
 
 
+def test_the_line_of_the_cell_that_is_pointed_at_stands_out(page: Page, study: Study) -> None:
+    page.goto(f"/studies/{study.pk}")
+    opacity = (
+        "document.querySelector('#study-curves .plot')?.data?.find((each) => each.name?.startsWith('FedAvg'))?.opacity"
+    )
+    wait_until(page, f"{opacity} === 1")
+    page.locator("tr[data-line='FedProx (μ = 0.1)']").hover()
+    wait_until(page, f"{opacity} === 0.25")
+    page.locator("h1").hover()
+    wait_until(page, f"{opacity} === 1")
+
+
 def test_a_run_shows_its_confusion_matrix_clients_and_cost(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}")
     wait_until(page, f"({PLOTTED})('#run-confusion')?.[0].z[3][3] === 1")

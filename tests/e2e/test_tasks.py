@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
-from experiments.models import Study, User
+from experiments.models import Run, Study, User
 from tests.e2e.conftest import NewPage
 from tests.e2e.editing import clicks, count_clicks
 from tests.live import LivePlatform
+from workers.home import home
+
+
+@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["screen", "phone"])
+def page(request: pytest.FixtureRequest, member_page: NewPage) -> Page:
+    width, scheme = request.param
+    return member_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
 
 
 def test_a_phd_student_builds_a_grid_of_36_runs_and_clones_it(page: Page, member: User) -> None:
+    Run.objects.update(shared=False)  # each screen's student has the grid computed
+    name = f"Which strategy holds under label skew, {page.viewport_size['width']}?"  # type: ignore[index]
     count_clicks(page)
     page.get_by_role("link", name="New study").first.click()
     page.get_by_label("Name", exact=True).click()
-    page.keyboard.type("Which strategy holds under label skew?")
+    page.keyboard.type(name)
     for strategy in ("(fedprox)", "(scaffold)"):
         page.get_by_role("button", name="Add a value to Strategy").click()
         page.get_by_role("option").filter(has_text=strategy).click()
@@ -29,22 +43,39 @@ def test_a_phd_student_builds_a_grid_of_36_runs_and_clones_it(page: Page, member
     page.keyboard.type("0.1, 0.5, 1")
     page.get_by_role("button", name="Use").click()
     page.get_by_role("button", name="Launch 36 runs").click()
-    expect(page.get_by_role("heading", name="Which strategy holds under label skew?")).to_be_visible()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
     assert clicks(page) == 13
 
     page.get_by_label("State and actions").get_by_text("More").click()
     page.get_by_role("link", name="Clone and change").click()
-    for field, value in {"Name": "The same, shorter", "Rounds": "5"}.items():
+    for field, value in {"Name": f"{name} Shorter", "Rounds": "5"}.items():
         page.get_by_label(field, exact=True).click()
         page.keyboard.press("ControlOrMeta+a")
         page.keyboard.type(value)
     page.get_by_role("button", name="Launch 36 runs").click()
-    expect(page.get_by_role("heading", name="The same, shorter")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"{name} Shorter")).to_be_visible()
     assert clicks(page) == 5
-    assert Study.objects.get(name="The same, shorter").parent == Study.objects.get(name__startswith="Which strategy")
+    assert Study.objects.get(name=f"{name} Shorter").parent == Study.objects.get(name=name)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.fixture(scope="module")
+def uci_har(live_platform: LivePlatform, real: Callable[[str], Path]) -> Iterator[None]:
+    """What the quick scale of a preset needs, in the lab's home while these tests last."""
+    call_command("datasets", "import", "uci-har", str(real("uci-har")), stdout=StringIO())
+    yield
+    shutil.rmtree(home() / "datasets" / "uci-har")
+
+
+def test_a_phd_student_launches_a_preset_in_two_clicks(page: Page, member: User, uci_har: None) -> None:
+    page.goto("/presets")
+    count_clicks(page)
+    page.get_by_role("link", name="Between federated and centralised learning").click()
+    page.get_by_role("button", name="Launch quick").click()
+    expect(page.get_by_label("State and actions")).to_be_visible()
+    assert clicks(page) == 2
+    assert Study.objects.filter(tags__contains=["iaisy-2024"]).latest("pk").runs.count() == 6
+
+
 def test_an_admin_invites_changes_resets_and_disables(
     new_page: NewPage, live_platform: LivePlatform, member: User, django_db_blocker: DjangoDbBlocker
 ) -> None:

@@ -1,4 +1,4 @@
-"""A value against an axis: a line per method, with error bars."""
+"""A value against an axis: a line per method, with error bars, in panels where data sets differ or lines are many."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.charts.chart import DataTable
 from experiments.charts.curves import BAND_MEANINGS, Band, band_interval, scale_interval, seed_range
+from experiments.charts.panels import PANELS_ACROSS, PanelGrid, on_panel, panel_grid, panel_layout
 from experiments.charts.styles import CellStyle
 from experiments.compare.charts.values import lost_note, seeds_text
 from experiments.labels.metrics import MetricLabel
@@ -34,6 +35,12 @@ class AgainstLine:
     hue: int
     dash: str
     points: tuple[AgainstPoint, ...]
+    panel: str = ""
+
+    @property
+    def whole_label(self) -> str:
+        """With what the panel tells, for words and files."""
+        return " · ".join(dict.fromkeys(word for word in (self.label, self.panel) if word))
 
 
 @dataclass(frozen=True)
@@ -49,10 +56,15 @@ class AgainstInfo:
     """So many seeds have no value, those of cells without any among them."""
     categories: tuple[str, ...] = ()
     """Words along the axis, in its order."""
+    narrow: bool = False
 
     @property
     def numeric(self) -> bool:
         return all(not isinstance(point.x, str) for line in self.lines for point in line.points)
+
+    @property
+    def grid(self) -> PanelGrid:
+        return panel_grid([("", line.panel) for line in self.lines], 1 if self.narrow else PANELS_ACROSS)
 
 
 def against_info(
@@ -64,9 +76,13 @@ def against_info(
     axis: str,
     band: Band = "std",
     cells_without: int = 0,
+    narrow: bool = False,
 ) -> AgainstInfo:
-    """`on_axis` has each cell's value there; `styles` must not tell it, so that cells of one look form a line."""
-    lines: dict[str, list[AgainstPoint]] = {}
+    """`on_axis` has each cell's value there; `styles` must not tell it, so that cells of one look form a line.
+
+    Panels are the styles' own; on a `narrow` screen they stand below each other.
+    """
+    lines: dict[tuple[str, str], list[AgainstPoint]] = {}
     for cell, style in styles.items():
         sample = samples.get(cell)
         if sample is not None and sample.mean is not None:
@@ -78,21 +94,23 @@ def against_info(
                 sample.lost,
                 sample.missed,
             )
-            lines.setdefault(style.whole_label, []).append(point)
-    line_styles = {style.whole_label: style.line for style in styles.values()}
+            lines.setdefault((style.panel, style.line.label), []).append(point)
+    line_styles = {(style.panel, style.line.label): style.line for style in styles.values()}
     numeric = all(not isinstance(point.x, str) for points in lines.values() for point in points)
     return AgainstInfo(
         label,
         axis,
         band,
         tuple(
-            AgainstLine(name, line_styles[name].hue, line_styles[name].dash, sort_points(points, numeric))
-            for name, points in lines.items()
+            AgainstLine(label_text, line.hue, line.dash, sort_points(points, numeric), panel)
+            for (panel, label_text), points in lines.items()
+            if (line := line_styles[panel, label_text])
         ),
         cells_without,
         sum(samples[cell].lost for cell in styles if cell in samples),
         sum(samples[cell].missed for cell in styles if cell in samples),
         tuple(dict.fromkeys(value_text(on_axis[cell]) for cell in on_axis if cell in styles)),
+        narrow,
     )
 
 
@@ -112,9 +130,12 @@ def error_band(sample: Sample, label: MetricLabel, band: Band) -> tuple[float, f
 
 def against_figure(info: AgainstInfo) -> dict[str, Any]:
     x: dict[str, Any] = {"title": {"text": axis_title(info.axis).capitalize()}, **x_scale(info)}
+    y = {"title": {"text": info.label.axis}}
+    grid = info.grid
+    layout = {"xaxis": x, "yaxis": y} if grid.panels == 1 else panel_layout(grid, x, y)
     return {
-        "data": [against_trace(line, info) for line in info.lines],
-        "layout": {"hovermode": "closest", "xaxis": x, "yaxis": {"title": {"text": info.label.axis}}},
+        "data": [on_panel(against_trace(line, info), grid.place("", line.panel) or 1) for line in info.lines],
+        "layout": {"hovermode": "closest", **layout},
     }
 
 
@@ -149,7 +170,7 @@ def against_trace(line: AgainstLine, info: AgainstInfo) -> dict[str, Any]:
         },
         "customdata": [seeds_text(point) for point in line.points],
         "hovertemplate": (
-            f"{line.label}<br>{axis_title(info.axis)} %{{x}}: %{{y:.{digits}f}} · %{{customdata}}<extra></extra>"
+            f"{line.whole_label}<br>{axis_title(info.axis)} %{{x}}: %{{y:.{digits}f}} · %{{customdata}}<extra></extra>"
         ),
         "line": {"dash": line.dash, "width": 2},
         "marker": {"size": 7},
@@ -158,9 +179,18 @@ def against_trace(line: AgainstLine, info: AgainstInfo) -> dict[str, Any]:
 
 
 def against_legend(info: AgainstInfo) -> list[dict[str, Any]]:
+    """One entry per label over all panels."""
+    lines: dict[str, list[AgainstLine]] = {}
+    for line in info.lines:
+        lines.setdefault(line.label, []).append(line)
     return [
-        {"label": line.label, "hue": line.hue, "dash": line.dash, "n": seed_range([point.n for point in line.points])}
-        for line in info.lines
+        {
+            "label": label,
+            "hue": same[0].hue,
+            "dash": same[0].dash,
+            "n": seed_range(point.n for line in same for point in line.points),
+        }
+        for label, same in lines.items()
     ]
 
 
@@ -172,7 +202,7 @@ def against_description(info: AgainstInfo) -> str:
     if not info.lines:
         return f"{info.label.text}: no finished run has a value on this axis yet."
     lines = "; ".join(
-        f"{line.label}: "
+        f"{line.whole_label}: "
         + ", ".join(
             f"{info.label.format_scaled(point.mean)} at {value_text(point.x)}{lost_part(point)}"
             for point in line.points
@@ -197,7 +227,15 @@ def against_table(info: AgainstInfo) -> DataTable:
     columns = ("line", info.axis, "mean", "low", "high", "n", "lost", "missed")
     scale = info.label.scale
     rows = tuple(
-        (line.label, point.x, point.mean / scale, *unscale_band(point.band, scale), point.n, point.lost, point.missed)
+        (
+            line.whole_label,
+            point.x,
+            point.mean / scale,
+            *unscale_band(point.band, scale),
+            point.n,
+            point.lost,
+            point.missed,
+        )
         for line in info.lines
         for point in line.points
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.charts.chart import DataTable
+from experiments.charts.panels import PANELS_ACROSS, PanelGrid, on_panel, panel_grid, panel_layout
 from experiments.charts.styles import CellStyle
 from experiments.compare.charts.curves import XAxis
 from experiments.compare.charts.values import samples_note, seeds_text
@@ -18,7 +19,8 @@ from experiments.statistics.over_seeds import Sample
 class CostPoint:
     """Means over seeds; `colour` is what the hue stands for.
 
-    `front`: no other cell has at least as much for less; a cell that lost seeds is neither on it nor before it.
+    `front`: no other cell of its panel has at least as much for less; a cell that lost seeds is neither on it nor
+    before it.
     """
 
     label: str
@@ -31,6 +33,7 @@ class CostPoint:
     front: bool
     lost: int = 0
     missed: int = 0
+    panel: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,21 @@ class ParetoInfo:
     cost: XAxis
     points: tuple[CostPoint, ...]
     lost_note: str = ""
+    narrow: bool = False
+
+    @property
+    def grid(self) -> PanelGrid:
+        """Each with its own range of costs: those of one data set say nothing of another's."""
+        places = [("", point.panel) for point in self.points]
+        return panel_grid(places, 1 if self.narrow else PANELS_ACROSS, own_x=True)
 
     @property
     def front(self) -> list[CostPoint]:
-        return sorted((point for point in self.points if point.front), key=lambda point: point.cost)
+        """Panel by panel, each from the cheapest on."""
+        panels = self.grid.columns
+        return sorted(
+            (point for point in self.points if point.front), key=lambda point: (panels.index(point.panel), point.cost)
+        )
 
     @property
     def colours(self) -> dict[str, list[CostPoint]]:
@@ -58,15 +72,24 @@ def pareto_info(
     costs: Mapping[str, Sample],
     label: MetricLabel,
     cost: XAxis,
+    *,
+    narrow: bool = False,
 ) -> ParetoInfo:
+    """Panels are the styles' columns: each has a front of its own."""
     measured_cells: list[tuple[str, float, float]] = []
     for cell in styles:
         value, spent = values.get(cell, Sample({})).mean, costs.get(cell, Sample({})).mean
         if value is not None and spent is not None:
             measured_cells.append((cell, spent * cost.scale, value * label.scale))
     sign = 1 if label.higher_is_better else -1
-    complete = {cell: (spent, sign * value) for cell, spent, value in measured_cells if values[cell].complete}
-    front = dict(zip(complete, on_front(list(complete.values())), strict=True))
+    front: dict[str, bool] = {}
+    for panel in {style.column for style in styles.values()}:
+        complete = {
+            cell: (spent, sign * value)
+            for cell, spent, value in measured_cells
+            if values[cell].complete and styles[cell].column == panel
+        }
+        front |= dict(zip(complete, on_front(list(complete.values())), strict=True))
     points = []
     for cell, spent, value in measured_cells:
         style, each = styles[cell], values[cell]
@@ -76,10 +99,11 @@ def pareto_info(
                 front=front.get(cell, False),
                 lost=each.lost,
                 missed=each.missed,
+                panel=style.column,
             )
         )
     every = [values[cell] for cell in styles if cell in values]
-    return ParetoInfo(label, cost, tuple(points), samples_note(every))
+    return ParetoInfo(label, cost, tuple(points), samples_note(every), narrow)
 
 
 def scaled_std(sample: Sample, label: MetricLabel) -> float | None:
@@ -97,8 +121,28 @@ def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
 
 
 def pareto_figure(info: ParetoInfo) -> dict[str, Any]:
-    front = info.front
-    line = {
+    grid = info.grid
+    x = {"title": {"text": f"{info.cost.title}, whole run"}, "rangemode": "tozero"}
+    y = {"title": {"text": info.label.axis}}
+    layout = {"xaxis": x, "yaxis": y} if grid.panels == 1 else panel_layout(grid, x, y)
+    data = []
+    for place, panel in enumerate(grid.columns, start=1):
+        front = [point for point in info.front if point.panel == panel]
+        here = {
+            colour: points
+            for colour, every in info.colours.items()
+            if (points := [point for point in every if point.panel == panel])
+        }
+        traces = [
+            *([front_trace(front)] if len(front) > 1 else []),
+            *(cost_trace(*each, info) for each in here.items()),
+        ]
+        data += [on_panel(trace, place) for trace in traces]
+    return {"data": data, "layout": {"hovermode": "closest", **layout}}
+
+
+def front_trace(front: Sequence[CostPoint]) -> dict[str, Any]:
+    return {
         "type": "scatter",
         "mode": "lines",
         "hoverinfo": "skip",
@@ -106,14 +150,6 @@ def pareto_figure(info: ParetoInfo) -> dict[str, Any]:
         "y": [point.value for point in front],
         "line": {"dash": "dot", "width": 1.5, "shape": "hv"},
         "meta": {"hue": 7},
-    }
-    return {
-        "data": [*([line] if len(front) > 1 else []), *(cost_trace(*each, info) for each in info.colours.items())],
-        "layout": {
-            "hovermode": "closest",
-            "xaxis": {"title": {"text": f"{info.cost.title}, whole run"}, "rangemode": "tozero"},
-            "yaxis": {"title": {"text": info.label.axis}},
-        },
     }
 
 
@@ -167,7 +203,13 @@ def pareto_description(info: ParetoInfo) -> str:
 
 def pareto_notes(info: ParetoInfo) -> str:
     front = ", ".join(point.label for point in info.front[:6])
-    marks = f"◆ Pareto front (no other cell has more for less): {front} · bars: std over seeds" if info.points else ""
+    more = f" and {len(info.front) - 6} more" if len(info.front) > 6 else ""
+    of_each = " of each data set" if info.grid.panels > 1 else ""
+    marks = (
+        f"◆ Pareto front{of_each} (no other cell has more for less): {front}{more} · bars: std over seeds"
+        if info.points
+        else ""
+    )
     lost = f"{info.lost_note}, and cells that lost seeds not on the front" if info.lost_note else ""
     return " · ".join(filter(None, [marks, lost]))
 

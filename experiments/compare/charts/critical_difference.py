@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.charts.chart import DataTable
-from experiments.compare.charts.significance import SignificanceInfo, p_text
+from experiments.compare.charts.significance import SignificanceInfo, p_text, row_name
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.rank_tests import ALPHA, settings_needed
 
@@ -69,13 +69,16 @@ def groups_alike(names: Sequence[str], differing: set[frozenset[str]]) -> tuple[
 
 
 GROUP_STEP, LABEL_STEP = 0.28, 0.6
-ROW_PIXELS, FRAME_PIXELS, LETTER_PIXELS = 30, 84, 7.2
+ROW_PIXELS, NARROW_PIXELS, FRAME_PIXELS, LETTER_PIXELS = 30, 40, 84, 7.2
 EDGE = 0.12
 """Between the outermost ranks and the names, as a share of the axis."""
 
 
-def critical_difference_figure(info: CriticalDifferenceInfo) -> dict[str, Any]:
-    """The axis of ranks at the top, bars over groups below it, names at both sides with lines to their ranks."""
+def critical_difference_figure(info: CriticalDifferenceInfo, *, narrow: bool = False) -> dict[str, Any]:
+    """The axis of ranks at the top, bars over groups below it, names at both sides with lines to their ranks; on a
+    `narrow` screen a row for each method, with its name above it."""
+    if narrow:
+        return rank_rows_figure(info)
     count = len(info.methods)
     edge = EDGE * (count - 1)
     left = -(-count // 2)
@@ -103,17 +106,56 @@ def critical_difference_figure(info: CriticalDifferenceInfo) -> dict[str, Any]:
                 "t": 52,
                 "b": 8,
             },
-            "xaxis": {
-                "title": {"text": f"Mean rank over {info.settings} settings (1 is best)"},
-                "side": "top",
-                "range": [1 - edge, count + edge],
-                "tickvals": list(range(1, count + 1)),
-                "ticktext": [str(rank) for rank in range(1, count + 1)],
-                "showgrid": False,
-            },
+            "xaxis": rank_axis(info, edge),
             "yaxis": {"visible": False, "range": [lowest, 0]},
             "annotations": words,
         },
+    }
+
+
+def rank_rows_figure(info: CriticalDifferenceInfo) -> dict[str, Any]:
+    count, edge = len(info.methods), EDGE * (len(info.methods) - 1)
+    first = GROUP_STEP * (len(info.groups) + 1) + LABEL_STEP
+    depths = {method.name: -(first + LABEL_STEP * place) for place, method in enumerate(info.methods)}
+    ranks = {method.name: method.rank for method in info.methods}
+    groups = [
+        group_trace(group, [ranks[name] for name in group], -GROUP_STEP * place)
+        for place, group in enumerate(info.groups, start=1)
+    ]
+    return {
+        "data": [*(rank_mark(method, depths[method.name]) for method in info.methods), *groups],
+        "layout": {
+            "hovermode": "closest",
+            "height": round(NARROW_PIXELS * (count + 0.5 * len(info.groups))) + FRAME_PIXELS,
+            "margin": {"l": 12, "r": 12, "t": 52, "b": 8},
+            "xaxis": {**rank_axis(info, edge), "showgrid": True},
+            "yaxis": {"visible": False, "range": [min(depths.values()) - LABEL_STEP / 2, 0]},
+            "annotations": [row_name(name_text(method), depths[method.name]) for method in info.methods],
+        },
+    }
+
+
+def rank_axis(info: CriticalDifferenceInfo, edge: float) -> dict[str, Any]:
+    count = len(info.methods)
+    return {
+        "title": {"text": f"Mean rank over {info.settings} settings (1 is best)"},
+        "side": "top",
+        "range": [1 - edge, count + edge],
+        "tickvals": list(range(1, count + 1)),
+        "ticktext": [str(rank) for rank in range(1, count + 1)],
+        "showgrid": False,
+    }
+
+
+def rank_mark(method: RankedMethod, depth: float) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [method.rank],
+        "y": [depth],
+        "hovertemplate": f"{method.name}: mean rank {method.rank:.2f}<extra></extra>",
+        "marker": {"size": 9},
+        "meta": {"ink": True},
     }
 
 
@@ -161,7 +203,7 @@ def critical_difference_description(info: CriticalDifferenceInfo) -> str:
 def critical_difference_notes(info: CriticalDifferenceInfo) -> str:
     """What bars mean, and by which tests."""
     overall = "differ" if info.p < ALPHA else "cannot be shown to differ"
-    friedman = f"Friedman: the {len(info.methods)} {overall} over {info.settings} settings (p = {p_text(info.p)})"
+    friedman = f"Friedman: the {len(info.methods)} {overall} over {info.settings} settings ({p_text(info.p)})"
     test = "(exact Wilcoxon signed-rank test on cell means, p ≥ 0.05 after Holm)"
     bars = f"bars join methods that cannot be told apart {test}" if info.groups else "every two are told apart"
     needed = settings_needed(len(info.methods) * (len(info.methods) - 1) // 2)

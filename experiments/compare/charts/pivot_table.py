@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from experiments.charts.chart import DataTable
-from experiments.charts.styles import first_positions
+from experiments.charts.styles import first_positions, is_decided_by
 from experiments.compare.charts.values import (
     FEWEST_SEEDS,
     TIE_MEANING,
@@ -69,7 +69,8 @@ def pivot_table(
     compared: str = "",
 ) -> PivotTable:
     columns = across_axes(axes, across, compared, value_choice)
-    down = tuple(axis for axis in axes if axis not in columns)
+    rest = [axis for axis in axes if axis not in columns]
+    down = tuple(sorted(rest, key=lambda axis: axis == compared))  # rivals stand below each other
     grid: dict[tuple[str, ...], dict[tuple[str, ...], PivotEntry]] = {}
     rounds = value_choice.columns if value_choice.kind == "at" else (0,)
     for column in rounds:
@@ -89,11 +90,14 @@ def pivot_table(
 
 
 def across_axes(axes: Axes, chosen: Sequence[str], compared: str, value_choice: ValueChoice) -> tuple[str, ...]:
-    """Those chosen; otherwise the last axis that is not compared, unless rounds go across already."""
+    """Those chosen; otherwise the last axis that is not compared, unless rounds go across already. One that follows
+    from the others would leave gaps in every row."""
     known = tuple(axis for axis in chosen if axis in axes)
     if known or value_choice.kind == "at" or len(axes) < 2:
         return known
-    return ([axis for axis in axes if axis != compared][-1],)
+    rest = [axis for axis in axes if axis != compared]
+    free = [axis for axis in rest if not is_decided_by(axes[axis], [axes[other] for other in axes if other != axis])]
+    return ((free or rest)[-1],)
 
 
 def cell_words(cell: str, axes: Axes, chosen: Sequence[str]) -> tuple[str, ...]:

@@ -42,15 +42,19 @@ def against_published_marks(
     info: AgainstInfo, styles: Mapping[str, CellStyle], on_axis: Mapping[str, Any], marks: Mapping[str, PublishedMark]
 ) -> list[dict[str, Any]]:
     """One trace for each line."""
-    lines: dict[str, list[tuple[Any, PublishedMark]]] = {}
+    points_by_line: dict[tuple[str, str], list[tuple[Any, PublishedMark]]] = {}
     for cell, mark in marks.items():
         if cell in styles:
-            lines.setdefault(styles[cell].whole_label, []).append((axis_position(on_axis[cell]), mark))
-    hues = {line.label: line.hue for line in info.lines}
+            line = styles[cell].panel, styles[cell].line.label
+            points_by_line.setdefault(line, []).append((axis_position(on_axis[cell]), mark))
+    hues = {(line.panel, line.label): line.hue for line in info.lines}
     return [
-        mark_trace([mark for _, mark in points], [x for x, _ in points], label, hues[label])
-        for label, points in lines.items()
-        if label in hues
+        on_panel(
+            mark_trace([mark for _, mark in points], [x for x, _ in points], label, hues[panel, label]),
+            info.grid.place("", panel) or 1,
+        )
+        for (panel, label), points in points_by_line.items()
+        if (panel, label) in hues
     ]
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from experiments.charts.chart import DataTable
-from experiments.compare.charts.values import lost_text, setting_of
+from experiments.compare.charts.values import FEWEST_SEEDS, lost_text, setting_of
 from experiments.labels.axes import Axes
 from experiments.labels.metrics import MetricLabel
 from experiments.statistics.intervals import Difference, SeedWins, paired_difference, seed_wins
@@ -95,6 +95,21 @@ class PairInfo:
         """Settings in which seeds are lost, and ranks show nothing."""
         return self.count("lost")
 
+    @property
+    def common_seeds(self) -> list[int]:
+        """Of each setting that is compared over its seeds."""
+        return [each.difference.n for each in self.settings if each.difference is not None]
+
+    @property
+    def better_shown(self) -> int:
+        """1 where the first was shown to be better, -1 the second, 0 neither: by the corrected test over settings, or
+        in every single setting over three seeds or more."""
+        if self.corrected is not None and self.corrected < ALPHA:
+            return 1 if winner(self) == self.first else -1
+        everywhere = max(self.wins, self.losses) == len(self.settings)
+        enough = min(self.common_seeds, default=FEWEST_SEEDS) >= FEWEST_SEEDS
+        return (self.wins > self.losses) - (self.wins < self.losses) if everywhere and enough else 0
+
     def count(self, standing: SettingStanding) -> int:
         return sum(each.standing(higher=self.label.higher_is_better) == standing for each in self.settings)
 
@@ -123,7 +138,8 @@ class SignificanceInfo:
     methods: tuple[str, ...]
     pairs: tuple[PairInfo, ...]
     friedman: Friedman | None
-    left_out: int
+    left_out: tuple[str, ...] = ()
+    """Methods beyond as many as a matrix holds."""
 
     def between(self, first: str, second: str) -> tuple[int, int, int] | None:
         """How often the first is better, ties and is worse; None where they share no setting."""
@@ -152,7 +168,7 @@ def significance_info(
         methods,
         corrected_pairs,
         friedman_over_settings(table, methods, label),
-        len(everyone) - len(methods),
+        tuple(everyone[MOST_METHODS:]),
     )
 
 
@@ -215,12 +231,12 @@ def answer_words(pair: PairInfo, comparisons: int) -> str:
     needed = settings_needed(comparisons)
     used = pair.ranks.n if pair.ranks else 0
     if used < needed:
-        tests = "this comparison" if comparisons == 1 else f"{comparisons} comparisons"
-        return f"Too few settings to tell over all: {used} differ, and with {tests} at least {needed} must."
+        tests = "" if comparisons == 1 else f"with {comparisons} comparisons "
+        return f"Too few settings to tell over all: they differ in {used}, and {tests}at least {needed} are needed."
     if pair.corrected is None or pair.corrected >= ALPHA:
         return "No difference over all settings can be shown."
     worst = COUNTED_AS_WORST if pair.incomplete else ""
-    return f"{winner(pair)} is better over all settings (p = {p_text(pair.corrected)} after Holm{worst})."
+    return f"{winner(pair)} is better over all settings ({p_text(pair.corrected)} after Holm{worst})."
 
 
 def one_setting_words(pair: PairInfo) -> str:
@@ -247,7 +263,7 @@ def seed_wins_words(pair: PairInfo, wins: SeedWins) -> str:
         score = f"Neither does better in any of {wins.n} {plural(wins.n, 'seed')}"
     seeds = f"{score}: {lost_seeds_words(pair, wins)}."
     if wins.p < ALPHA:
-        return f"{names[ahead]} is better. {seeds} A lost seed counts as the worst (sign test, p = {p_text(wins.p)})."
+        return f"{names[ahead]} is better. {seeds} A lost seed counts as the worst (sign test, {p_text(wins.p)})."
     return f"It cannot be told which is better. {seeds} Means of the seeds that are left are not compared."
 
 
@@ -283,7 +299,7 @@ def winner(pair: PairInfo) -> str:
 
 
 def p_text(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def friedman_words(info: SignificanceInfo) -> str:
@@ -295,12 +311,12 @@ def friedman_words(info: SignificanceInfo) -> str:
     worst = COUNTED_AS_WORST if any(pair.incomplete for pair in info.pairs) else ""
     if test.p >= ALPHA:
         verdict = f"over {test.settings} settings no difference among the {test.methods} can be shown"
-        return f"Friedman: {verdict} (p = {p_text(test.p)}{worst})."
+        return f"Friedman: {verdict} ({p_text(test.p)}{worst})."
     ranks = ", ".join(
         f"{name} {rank:.2f}"
         for name, rank in sorted(zip(info.methods, test.mean_ranks, strict=True), key=lambda each: each[1])
     )
-    verdict = f"the {test.methods} differ over {test.settings} settings (p = {p_text(test.p)}{worst})"
+    verdict = f"the {test.methods} differ over {test.settings} settings ({p_text(test.p)}{worst})"
     return f"Friedman: {verdict}. Mean ranks: {ranks}."
 
 
@@ -336,7 +352,7 @@ def setting_columns(each: SettingDifference, label: MetricLabel) -> tuple[float 
 
 
 MOST_NOTES = 3
-ROW_HEIGHT = 26
+ROW_HEIGHT, NARROW_ROW_HEIGHT = 26, 44
 STANDING_WORDS: dict[SettingStanding, str] = {
     "better": "better",
     "worse": "worse",
@@ -347,8 +363,11 @@ STANDING_WORDS: dict[SettingStanding, str] = {
 STANDING_HUES: dict[SettingStanding, int] = {"better": 3, "worse": 1, "tie": 7, "unknown": 7, "lost": 7}
 
 
-def forest_figure(pair: PairInfo, label: MetricLabel) -> dict[str, Any]:
-    """The largest difference at the top; settings in which seeds are lost have none, and are told beside the chart."""
+def forest_figure(pair: PairInfo, label: MetricLabel, *, narrow: bool = False) -> dict[str, Any]:
+    """The largest difference at the top; settings in which seeds are lost have none, and are told beside the chart.
+
+    On a `narrow` screen the settings' names stand above their rows, where they leave the rows their width.
+    """
     known = [each for each in pair.settings if each.difference is not None]
     known.sort(key=lambda each: each.difference.mean if each.difference else 0.0)
     data = []
@@ -386,21 +405,44 @@ def forest_figure(pair: PairInfo, label: MetricLabel) -> dict[str, Any]:
         "x1": 0,
         "line": {"width": 1.5},
     }
+    row_height = NARROW_ROW_HEIGHT if narrow else ROW_HEIGHT
+    title = f"Difference{unit}" if narrow else f"{pair.first} minus {pair.second}{unit}"
+    names = {"annotations": [row_name(each.setting or "only setting") for each in known]} if narrow else {}
     return {
         "data": data,
         "layout": {
             "hovermode": "closest",
-            "height": max(200, ROW_HEIGHT * len(data) + 90),
-            "xaxis": {"title": {"text": f"{pair.first} minus {pair.second}{unit}"}},
-            "yaxis": {"type": "category", "title": {"text": ""}},
+            "height": max(200, row_height * len(data) + 90),
+            "xaxis": {"title": {"text": title}},
+            "yaxis": {"type": "category", "title": {"text": ""}, **({"showticklabels": False} if narrow else {})},
             "shapes": [zero],
+            **names,
         },
     }
 
 
+def row_name(text: str, y: float | str | None = None) -> dict[str, Any]:
+    """At the left end, above the row that it names."""
+    place = {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "y": text if y is None else y,
+        "yanchor": "bottom",
+        "yshift": 5,
+    }
+    return {"text": text, "showarrow": False, **place}
+
+
 def difference_text(difference: Difference, label: MetricLabel) -> str:
     half = "" if difference.high is None else f" ± {difference.high - difference.mean:.{label.digits}f}"
-    return f"{difference.mean:+.{label.digits}f}{half} (n={difference.n})"
+    return f"{signed_text(difference.mean, label)}{half} (n={difference.n})"
+
+
+def signed_text(value: float, label: MetricLabel) -> str:
+    """With its sign, which what rounds to nothing does not have."""
+    text = f"{value:+.{label.digits}f}"
+    return text if float(text) else text[1:]
 
 
 def forest_description(pair: PairInfo, label: MetricLabel) -> str:

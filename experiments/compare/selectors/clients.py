@@ -15,8 +15,8 @@ LAST_EVALUATED = """
     SELECT r.id, array_agg((each.value ->> 'accuracy')::float8 ORDER BY each.key::int)
     FROM unnest(%(runs)s::bigint[]) AS r(id)
     CROSS JOIN LATERAL (
-        SELECT m.round FROM experiments_metric m
-        WHERE m.run_id = r.id AND m.name = 'client_accuracy_mean' ORDER BY m.round DESC LIMIT 1
+        SELECT array_upper(c.numbers, 1) AS round FROM experiments_curve c
+        WHERE c.run_id = r.id AND c.name = 'client_accuracy_mean' ORDER BY c.block DESC, 1 DESC LIMIT 1
     ) last
     JOIN experiments_round d ON d.run_id = r.id AND d.round = last.round
     CROSS JOIN LATERAL jsonb_each(d.clients) AS each

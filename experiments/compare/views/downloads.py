@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 
+from experiments.api.deprecation import deprecated
 from experiments.compare.chart_builders import CHART_BUILDERS
 from experiments.compare.paper_tables import TABLE_BUILDERS
 from experiments.compare.selection import requested_selection
@@ -21,6 +24,17 @@ def chart_file(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 
 def table_file(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     return compare_table_file(request.GET, name, kind, compare_link(request))
+
+
+@deprecated(
+    "/compare/table.{kind}",
+    since=date(2026, 11, 18),
+    until=date(2027, 12, 1),
+    successor="/compare/tables/values.{kind}",
+)
+def old_table_file(request: HttpRequest, kind: str) -> HttpResponse:
+    """Where the table was before there were several."""
+    return table_file(request, "values", kind)
 
 
 def compare_link(request: HttpRequest) -> str:

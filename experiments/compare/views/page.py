@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
 from experiments.charts.chart import Chart
+from experiments.charts.curves import seed_range
 from experiments.charts.smoothing import SMOOTHINGS, LineOptions
 from experiments.charts.styles import NO_AXIS, add_panels, colour_axis
 from experiments.compare.chart_builders import (
@@ -31,20 +32,27 @@ from experiments.compare.charts.significance import (
     lost_words,
     p_text,
     pair_words,
+    signed_text,
 )
-from experiments.compare.charts.values import VALUE_KINDS, compared_axis, lost_text, sample_text, value_label
+from experiments.compare.charts.values import (
+    FEWEST_SEEDS,
+    VALUE_KINDS,
+    compared_axis,
+    lost_text,
+    sample_text,
+    value_label,
+)
 from experiments.compare.choices import ALL_BANDS, TABS, Choices
 from experiments.compare.samples import samples_of
 from experiments.compare.selection import Selection, requested_selection
 from experiments.compare.selectors.cells import offered_studies, tags_in_use
 from experiments.compare.selectors.clients import client_accuracies
 from experiments.compare.selectors.saved_views import links_for, views_for
-from experiments.labels.axes import axis_plural, main_parts
+from experiments.labels.axes import NOT_THERE, axis_plural, main_parts
 from experiments.labels.metrics import metric_label, sort_metric_names
 from experiments.labels.names import axis_title
 from experiments.labels.specs import spec_diff
 from experiments.models import Run
-from experiments.statistics.rank_tests import ALPHA
 from experiments.web.requests import current_user
 
 
@@ -96,7 +104,8 @@ def common_facts(selection: Selection) -> str:
 def varying_facts(selection: Selection) -> str:
     """What varies, each axis with its values or how many there are; and what only follows from the data set."""
     axes = [axis_fact(axis, words) for axis, words in selection.axes.items()]
-    decided = [axis_fact(axis, words) for axis, words in selection.decided.items()]
+    everywhere = {axis: words for axis, words in selection.decided.items() if NOT_THERE not in words.values()}
+    decided = [axis_fact(axis, words) for axis, words in everywhere.items()]
     with_data = f"with the {'data set' if 'dataset' in selection.axes else 'app'} also {', '.join(decided)}"
     return " · ".join([*axes, *([with_data] if decided else [])])
 
@@ -105,7 +114,8 @@ FEW_VALUES = 3
 
 
 def axis_fact(axis: str, words: Mapping[str, str]) -> str:
-    values = list(dict.fromkeys(words.values()))
+    """Of an axis that some cells do not have, such as runs of scripts, the values of the others."""
+    values = [value for value in dict.fromkeys(words.values()) if value != NOT_THERE]
     return " and ".join(values) if len(values) <= FEW_VALUES else f"{len(values)} {axis_plural(axis)}"
 
 
@@ -127,7 +137,9 @@ X_WORDS = {
     "bytes": "bytes",
     "seconds": "seconds",
     "cpu": "CPU seconds",
+    "epsilon": "epsilon",
 }
+NOT_OF_EVERY_RUN = ("cpu", "epsilon")
 
 
 def controls_context(selection: Selection, choices: Choices, query: QueryDict) -> dict[str, Any]:
@@ -136,7 +148,7 @@ def controls_context(selection: Selection, choices: Choices, query: QueryDict) -
         "metric": metric_label(choices.metric),
         "metrics": [metric_label(name) for name in metric_choices(selection, choices)],
         "bands": ALL_BANDS,
-        "x_axes": {name: X_WORDS[name] for name in X_AXES if name != "cpu" or has_cpu_time(selection)},
+        "x_axes": {name: X_WORDS[name] for name in X_AXES if is_measured(name, selection)},
         "cpu_time": has_cpu_time(selection),
         "axes": {axis: axis_title(axis) for axis in selection.axes},
         "fields": selection.fields,
@@ -163,7 +175,12 @@ def has_unusual_look(choices: Choices) -> bool:
 
 def has_cpu_time(selection: Selection) -> bool:
     """Runs of before it was measured have none."""
-    return "seconds_cpu" in selection.metrics
+    return is_measured("cpu", selection)
+
+
+def is_measured(axis: str, selection: Selection) -> bool:
+    """Whether some run has that x axis."""
+    return axis not in NOT_OF_EVERY_RUN or X_AXES[axis].spent[0] in selection.metrics
 
 
 def metric_choices(selection: Selection, choices: Choices) -> list[str]:
@@ -233,31 +250,33 @@ def significance_context(selection: Selection, choices: Choices, query: QueryDic
 def matrix_entry(
     info: SignificanceInfo, selection: Selection, first: str, second: str, query: QueryDict
 ) -> dict[str, Any] | None:
-    """Coloured only what was shown: by the corrected test over settings, or in every single one of them."""
+    """Coloured only what was shown."""
     counts = info.between(first, second)
     pair = info.pair(first, second) or info.pair(second, first)
     if counts is None or pair is None:
         return None
     untold = pair.unknown + pair.undecided
-    standing = ""
-    if max(counts[0], counts[2]) == len(pair.settings) or (pair.corrected is not None and pair.corrected < ALPHA):
-        standing = "ahead" if counts[0] > counts[2] else "behind" if counts[0] < counts[2] else ""
+    shown = pair.better_shown if pair.first == first else -pair.better_shown
+    standing = {1: "ahead", 0: "", -1: "behind"}[shown]
     slugs = [selection.slug_of(info.compared, method) for method in (pair.first, pair.second)]
     address = changed_query(query, first=slugs[0], versus=slugs[1])
     return {"counts": counts, "untold": untold, "standing": standing, "address": address}
 
 
 def pair_facts(pair: PairInfo, info: SignificanceInfo) -> dict[str, str]:
-    digits, unit = info.label.digits, info.label.difference_unit
-    mean = "–" if pair.mean is None else f"{pair.mean:+.{digits}f} {unit}".strip()
+    mean = "–" if pair.mean is None else f"{signed_text(pair.mean, info.label)} {info.label.difference_unit}".strip()
     if pair.incomplete:
         mean = f"not compared: seeds are lost in {pair.incomplete} of {len(pair.settings)} settings"
-    facts = {"Settings in common": str(len(pair.settings)), "Mean difference of cell means": mean}
+    facts = {"Settings in common": str(len(pair.settings))}
+    if pair.common_seeds:
+        few = ", few to tell two apart" if min(pair.common_seeds) < FEWEST_SEEDS else ""
+        facts["Seeds in common"] = f"{seed_range(pair.common_seeds)} in each{few}"
+    facts["Mean difference of cell means"] = mean
     if lost := lost_words(pair):
         facts["Lost seeds"] = lost
     if pair.ranks and pair.corrected is not None:
-        facts["Wilcoxon, exact"] = f"p = {p_text(pair.ranks.p)} over {pair.ranks.n} settings that differ"
-        facts["after Holm"] = f"p = {p_text(pair.corrected)}"
+        facts["Wilcoxon, exact"] = f"{p_text(pair.ranks.p)} over {pair.ranks.n} settings that differ"
+        facts["after Holm"] = p_text(pair.corrected)
     return facts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from experiments.core.json_values import plain_text as printable_text
 from experiments.papers.drawing.appearance import Appearance, appearances, look_key, trace_key
 from experiments.papers.drawing.panels import (
     Panel,
@@ -36,6 +38,8 @@ LETTER, HANDLE = 0.5, 4.2
 """Width of a letter and of a legend entry's sample, in sizes of letters."""
 LINE, ROW = 1.35, 1.75
 TALLEST = 9.0
+PLAIN_MARGIN, MARKER_ROOM = 0.05, 4.0
+"""Beside the data: a share of their range, and points."""
 PLOT_SHARE = 0.82
 """Of a figure's width, what its labels leave."""
 
@@ -48,7 +52,9 @@ def draw_figure(
     caption: str = "",
 ) -> bytes:
     """`form` is pdf, svg or png; the caption goes into the file's own description."""
-    with rc_context(settings(style, form)):
+    with rc_context(settings(style, form)), warnings.catch_warnings():
+        # It would set ticks as formulas; hyphens for minus signs do.
+        warnings.filterwarnings("ignore", message="cmr10 font should ideally")
         data, layout = stack_traces(figure["data"]), figure["layout"]
         looks = appearances(data, style.ink)
         entries = [entry for entry in legend if entry.get("n")] if len(legend) > 1 else []
@@ -57,7 +63,10 @@ def draw_figure(
         panels = make_panels(sheet, data, layout)
         by_names = {panel.names: panel for panel in panels}
         panel_points = PLOT_SHARE * 72 * style.inches / panels_across(panels)
-        for trace, aside in zip(data, dodges(data, panel_points), strict=True):
+        asides = dodges(data, panel_points)
+        for panel in panels:
+            panel.axes.set_xmargin(x_margin(max(map(abs, asides), default=0.0), panel_points))
+        for trace, aside in zip(data, asides, strict=True):
             names = str(trace.get("xaxis", "x")), str(trace.get("yaxis", "y"))
             draw_trace(by_names[names], trace, looks[trace_key(trace)], aside, style.size)
         draw_shapes(panels, layout.get("shapes", ()))
@@ -68,7 +77,7 @@ def draw_figure(
             add_legend(sheet, entries, looks, columns, with_lines=any(trace["type"] == "scatter" for trace in data))
         sheet.set_size_inches(style.inches, sheet_height(panels, style, -(-len(entries) // columns)))
         keep_labels_inside(sheet, panels)
-        return saved(sheet, form, caption)
+        return saved(sheet, form, printable_text(caption))
 
 
 def settings(style: FigureStyle, form: str) -> dict[Any, Any]:
@@ -137,13 +146,35 @@ def panels_across(panels: Sequence[Panel]) -> int:
     return len({round(panel.x.domain[0], 3) for panel in panels})
 
 
+def x_margin(aside: float, width: float) -> float:
+    """What to leave on either side, as a share of the data's range, so that what was moved aside by so many points
+    has room with its marker in a panel that is `width` points wide."""
+    if not aside:
+        return PLAIN_MARGIN
+    share = min(0.25, (aside + MARKER_ROOM) / width)
+    return max(PLAIN_MARGIN, share / (1 - 2 * share))
+
+
 def keep_labels_inside(sheet: Figure, panels: Sequence[Panel]) -> None:
-    """A long label below a narrow plot ends where the plot ends, not beyond the paper."""
+    """A long label below a narrow plot ends where the plot ends, not beyond the paper; one beside a low plot has two
+    lines."""
     sheet.draw_without_rendering()
     for panel in panels:
         label = panel.axes.xaxis.label
         if label.get_window_extent().x1 > sheet.bbox.x1:
             label.set(x=1.0, horizontalalignment="right")
+        upright = panel.axes.yaxis.label
+        if upright.get_window_extent().height > panel.axes.bbox.height:
+            upright.set_text(in_two_lines(upright.get_text()))
+
+
+def in_two_lines(text: str) -> str:
+    """Broken at the space that is nearest to its middle."""
+    spaces = [place for place, letter in enumerate(text) if letter == " "]
+    if not spaces:
+        return text
+    middle = min(spaces, key=lambda place: abs(2 * place - len(text)))
+    return f"{text[:middle]}\n{text[middle + 1 :]}"
 
 
 def sheet_height(panels: Sequence[Panel], style: FigureStyle, legend_lines: int) -> float:
@@ -152,7 +183,7 @@ def sheet_height(panels: Sequence[Panel], style: FigureStyle, legend_lines: int)
     rows = {round(panel.y.domain[1], 3): panel for panel in panels}
     across = panels_across(panels)
     width = style.inches / across
-    shape = (0.42 if across == 1 else 0.62) if style.spans_columns else 0.62 if across == 1 else 0.8
+    shape = (0.42 if across <= 2 else 0.62) if style.spans_columns else 0.62 if across == 1 else 0.8
     total = 4.5 * letter + LINE * letter * legend_lines
     for panel in rows.values():
         words = [word.count("<br>") + 1 for word in map(str, panel.y.options.get("ticktext", panel.y.categories))]

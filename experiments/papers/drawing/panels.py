@@ -13,13 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
+from experiments.core.json_values import plain_text as printable_text
+
 NEAR = 1e-3
 POINTS_PER_PIXEL = 0.75
 
 
 def plain_text(text: Any) -> str:
-    """Plotly's few tags are line breaks and emphasis."""
-    return html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"<br ?/?>", "\n", str(text))))
+    """Plotly's few tags are line breaks and emphasis. XML has no place for control characters."""
+    return printable_text(html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"<br ?/?>", "\n", str(text)))))
 
 
 @dataclass

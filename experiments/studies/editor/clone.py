@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from experiments.flower_apps.selectors import usable_apps
-from experiments.labels.names import COMPONENT_KINDS, value_text
+from experiments.labels.names import COMPONENT_KINDS, component_name, parameter_title, value_text
 from experiments.labels.specs import in_spec_order
 from experiments.models import Run, Study
 from experiments.studies.editor.fields import field_title, plain_fields
@@ -169,7 +169,7 @@ def field_changes(before: Mapping[str, Any], after: Mapping[str, Any], index: in
     for path in dict.fromkeys([*old, *new]):
         default = field_defaults().get(path, [])
         old_values, new_values = old.get(path, default), new.get(path, default)
-        removed, added = values_only_in(old_values, new_values), values_only_in(new_values, old_values)
+        removed, added = values_only_in(path, old_values, new_values), values_only_in(path, new_values, old_values)
         if removed or added:
             name = f"Block {index + 1}: {field_title(path)}" if numbered else field_title(path)
             yield Change(f"blocks.{index}.{path}", name, removed, added)
@@ -182,15 +182,23 @@ def field_defaults() -> dict[str, list[Any]]:
     return {**plain, **{path: [value] for path, value in DEFAULT_COMPONENTS.items()}, "seeds": [0]}
 
 
-def values_only_in(values: list[Any], others: list[Any]) -> tuple[str, ...]:
+def values_only_in(path: str, values: list[Any], others: list[Any]) -> tuple[str, ...]:
     """Numbers count by their value: 1 and 1.0 are the same run."""
     keys = {comparison_key(each) for each in others}
-    return tuple(value_words(each) for each in values if comparison_key(each) not in keys)
+    return tuple(value_words(each, path) for each in values if comparison_key(each) not in keys)
 
 
 def comparison_key(value: Any) -> str:
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return json.dumps(whole, sort_keys=True)
+    return json.dumps(whole_numbers(value), sort_keys=True)
+
+
+def whole_numbers(value: Any) -> Any:
+    """At any depth 1 for 1.0: a browser writes both as 1."""
+    if isinstance(value, Mapping):
+        return {key: whole_numbers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [whole_numbers(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def block_fields(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
@@ -205,8 +213,11 @@ def block_fields(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[s
             yield ("seeds" if path == "seed" else path), value if isinstance(value, list) else [value]
 
 
-def value_words(value: Any) -> str:
+def value_words(value: Any, path: str = "") -> str:
+    """A component as the editor's chips have it: FedProx (μ = 0.1, 1)."""
     if isinstance(value, Mapping):
-        parameters = [f"{key.replace('_', ' ')} {value_words(each)}" for key, each in value.items() if key != "name"]
-        return " · ".join([str(value.get("name", "?")), *parameters])
+        slug = str(value.get("name", "?"))
+        name = component_name(path, slug) if path in COMPONENT_KINDS else slug
+        parameters = [f"{parameter_title(key)} = {value_words(each)}" for key, each in value.items() if key != "name"]
+        return f"{name} ({'; '.join(parameters)})" if parameters else name
     return ", ".join(map(value_words, value)) if isinstance(value, list) else value_text(value)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from experiments.flower_apps.selectors import ConfigField, config_fields, usable_apps
-from experiments.labels.names import COMPONENT_KINDS
+from experiments.labels.names import COMPONENT_KINDS, parameter_title
 from workers.catalog import describe_component, load_catalog
 from workers.catalog.component import Dataset
 from workers.catalog.part import PartOption, part_options
@@ -116,11 +116,18 @@ def component_field(path: str) -> dict[str, Any]:
 def component_option(component: Any) -> dict[str, Any]:
     description = describe_component(component)
     schema = description.pop("schema")
-    properties = schema["properties"]
+    properties = {name: each for name, each in schema["properties"].items() if name != "name"}
     return {
         **description,
-        "parameters": [schema_field(properties[name], schema, name) for name in properties if name != "name"],
+        "short_label": component.short_label,
+        "named_by": component.named_by,
+        "parameters": parameter_fields(properties, schema),
     }
+
+
+def parameter_fields(properties: Mapping[str, dict[str, Any]], root: dict[str, Any]) -> list[dict[str, Any]]:
+    """With the symbol that stands for each beside a component's name."""
+    return [{**schema_field(each, root, name), "symbol": parameter_title(name)} for name, each in properties.items()]
 
 
 def component_state(component: Any) -> dict[str, Any]:
@@ -181,7 +188,7 @@ def part_field(option: PartOption, root: dict[str, Any]) -> dict[str, Any]:
         "summary": option.summary,
         "paper": option.paper,
         "hint": "",
-        "parameters": [schema_field(schema, root, name) for name, schema in option.properties.items()],
+        "parameters": parameter_fields(option.properties, root),
     }
 
 

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import (
     Count,
@@ -16,12 +17,16 @@ from django.db.models import (
 )
 
 from experiments.labels.axes import axes_text, dataset_names
-from experiments.labels.names import method_label
-from experiments.models import Membership, Run, Study
+from experiments.labels.names import component_label, method_label
+from experiments.models import Membership, Run, Study, User
 from experiments.results.selectors.runs import specs_of
 from experiments.statistics.finals import best_finals, small_curves
 from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.selectors.progress import Progress, progress_of
+
+
+def has_own_studies(person: User) -> bool:
+    return Study.objects.filter(owner=person).exists()
 
 
 def texts_version(study: Study) -> str:
@@ -32,7 +37,8 @@ def texts_version(study: Study) -> str:
 
 @dataclass(frozen=True)
 class StudyRow:
-    """`best` is its best cell, `method` what that cell tries, and `curve` its accuracy over the rounds, in few points.
+    """`best` is its best cell, `method` what that cell tries and how its data are spread, and `curve` its accuracy over
+    the rounds, in few points.
 
     A study without a best cell has the curve of the run that is furthest.
     """
@@ -89,12 +95,17 @@ def load_study_rows(studies: Sequence[Study], *, pictures: bool = False) -> list
 
 
 def methods_of(cells: Mapping[int, str]) -> dict[int, str]:
-    """What one cell of each study tries, in words."""
+    """What one cell of each study tries, and on which partition: the best number is mostly that of IID data."""
     runs = Run.objects.filter(cell__in=set(cells.values())).order_by().values_list("cell")
     first = dict(runs.annotate(first=Min("pk")))
     specs = specs_of(list(first.values()))
-    labels = {cell: method_label(specs[run].flat) for cell, run in first.items() if run in specs}
+    labels = {cell: method_and_partition(specs[run].flat) for cell, run in first.items() if run in specs}
     return {study: labels[cell] for study, cell in cells.items() if cell in labels}
+
+
+def method_and_partition(flat: Mapping[str, Any]) -> str:
+    partition = component_label("partition", flat) if flat.get("partition") else ""
+    return " · ".join(filter(None, [method_label(flat), partition]))
 
 
 def curves_of(studies: Sequence[Study], cells: Mapping[int, str]) -> dict[int, list[float | None]]:

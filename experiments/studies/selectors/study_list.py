@@ -51,10 +51,21 @@ SORT_KEYS: dict[str, Any] = {
     "ended": Max("memberships__run__finished"),
 }
 SORTS = (*SORT_KEYS, BEST)
+LOGGED_ORIGINS = ("logged", "archive")
+"""Of studies whose runs scripts told, here or in the lab that they come from."""
+STATED_DATASET = ("dataset", "dataset.name")
 DATASETS = """
-    SELECT written.name #>> '{}', count(DISTINCT study.id)
-    FROM experiments_study study, jsonb_path_query(study.blocks, '$[*].dataset[*].name[*]') AS written(name)
-    WHERE study.archived IS NULL AND jsonb_typeof(written.name) = 'string' GROUP BY 1 ORDER BY 2 DESC, 1
+    WITH written(study, name) AS (
+        SELECT study.id, jsonb_path_query(study.blocks, '$[*].dataset[*].name[*]')
+        FROM experiments_study study WHERE study.archived IS NULL
+        UNION ALL
+        SELECT study.id, said.value -> keys.key
+        FROM experiments_study study, jsonb_path_query(study.blocks, '$[*].app.config') AS said(value),
+            unnest(%s::text[]) AS keys(key)
+        WHERE study.archived IS NULL AND study.origin = ANY(%s)
+    )
+    SELECT name #>> '{}', count(DISTINCT study) FROM written WHERE jsonb_typeof(name) = 'string'
+    GROUP BY 1 ORDER BY 2 DESC, 1
 """
 
 
@@ -127,10 +138,11 @@ def filter_studies(filters: StudyFilters) -> QuerySet[Study]:
 
 
 def about_dataset(name: str) -> Q:
-    """Whose blocks name it, alone or in a list of values."""
+    """Whose blocks name it, alone or in a list of values; of a script's runs its config may."""
     written = ({"name": name}, {"name": [name]}, [{"name": name}], [{"name": [name]}])
     conditions = [Q(blocks__contains=[{"dataset": each}]) for each in written]
-    return reduce(or_, conditions)
+    stated = reduce(or_, [Q(blocks__contains=[{"app": {"config": {key: name}}}]) for key in STATED_DATASET])
+    return reduce(or_, conditions) | (stated & Q(origin__in=LOGGED_ORIGINS))
 
 
 def tag_counts(*, filters: StudyFilters) -> list[tuple[str, int]]:
@@ -144,7 +156,7 @@ def tag_counts(*, filters: StudyFilters) -> list[tuple[str, int]]:
 def dataset_counts() -> dict[str, int]:
     """The data sets that studies name, and how many studies name each; the commonest first."""
     with connection.cursor() as cursor:
-        cursor.execute(DATASETS)
+        cursor.execute(DATASETS, [list(STATED_DATASET), list(LOGGED_ORIGINS)])
         return dict(cursor.fetchall())
 
 

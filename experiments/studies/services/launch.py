@@ -32,6 +32,7 @@ from experiments.studies.services.estimates import (
     study_bytes,
     study_estimate,
 )
+from experiments.studies.services.planning_turns import planning_turn
 from experiments.studies.services.queue_load import queue_load
 from experiments.studies.services.train_shares import train_share_warnings
 from workers.errors import Problem, SpecError
@@ -66,6 +67,11 @@ def study_plan(
 ) -> Plan:
     """With `calibrate`, a model of which nothing is known is tried out in the background."""
     require_launch(owner)
+    with planning_turn(owner.pk, blocks):
+        return plan_in_turn(owner, blocks, reuse, requires, calibrate)
+
+
+def plan_in_turn(owner: User, blocks: Blocks, reuse: bool, requires: str, calibrate: bool) -> Plan:
     grid = expand(blocks, limit=settings.MAX_RUNS)
     existing = set(live_runs(hashes_of(grid.runs), requires).values_list("hash", flat=True)) if reuse else set()
     new = [run for run in grid.runs if run.hash not in existing]
@@ -125,7 +131,8 @@ def study_launch(
 ) -> Study:
     require_launch(owner)
     labels = clean_tags(tags)
-    grid = valid_grid(blocks, field_problems(name=name, tags=labels, priority=priority, requires=requires))
+    with planning_turn(owner.pk, blocks):
+        grid = valid_grid(blocks, field_problems(name=name, tags=labels, priority=priority, requires=requires))
     require_priority(owner, priority)
     with transaction.atomic():
         lock_in_transaction(Lock.HOLDERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -37,6 +38,7 @@ STUDY_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 RUN_ACTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "cancel": (run_cancel, "The run is being cancelled."),
     "retry": (run_retry, "The run is queued again: from its last checkpoint, or anew where something changed."),
+    "restart": (partial(run_retry, from_start=True), "The run is queued again, from its start."),
 }
 
 

@@ -27,6 +27,7 @@ from experiments.studies.editor.draft import DraftRequest, check_draft, error_li
 from experiments.studies.editor.fields import app_options, editor_fields
 from experiments.studies.editor.source import rewrite_yaml, study_from_yaml, yaml_from_study
 from experiments.studies.services.definition import definition_launch, parse_definition
+from experiments.studies.services.planning_turns import planning_turn
 from experiments.web.requests import current_user, for_launchers, whole_number
 from workers.errors import TributaryError
 
@@ -94,7 +95,8 @@ def study_preview(request: HttpRequest) -> HttpResponse:
     page = data.get("page")
     try:
         definition = parse_definition({"name": "", **requested_study(data)})
-        preview = preview_runs(definition, page if isinstance(page, int) else 1)
+        with planning_turn(current_user(request).pk, definition.blocks):
+            preview = preview_runs(definition, page if isinstance(page, int) else 1)
     except TributaryError as error:
         return render(request, "parts/editor_preview.html", {"problems": error_list(error)})
     return render(request, "parts/editor_preview.html", {"preview": preview})

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 
 from experiments.core.json_values import plain_text
+from experiments.results.live.changes import LAB
+from experiments.results.live.parts import live_page
 from experiments.studies.selectors.studies import lab_counts
 from experiments.studies.selectors.study_list import (
     NEWEST,
@@ -20,7 +22,7 @@ from experiments.studies.selectors.study_list import (
     owner_counts,
     tag_counts,
 )
-from experiments.web.requests import current_user, page_or_part, whole_number
+from experiments.web.requests import current_user, whole_number
 
 COLUMNS = {
     "name": "Study",
@@ -44,9 +46,21 @@ class Column:
 
 
 def studies_page(request: HttpRequest) -> HttpResponse:
+    """One of its links leads to the person's own studies: it is each person's, in all of their windows."""
+    return live_page(
+        request,
+        "pages/studies.html",
+        "parts/studies_live.html",
+        scope=LAB,
+        viewer=lambda: current_user(request).pk,
+        make_context=lambda: studies_context(request),
+    )
+
+
+def studies_context(request: HttpRequest) -> dict[str, Any]:
     filters = parse_study_filters(request)
     listed = list_studies(filters, page=max(1, whole_number(request.GET.get("page"), 1)))
-    context = {
+    return {
         "rows": listed.rows,
         "listed": listed,
         "filters": filters,
@@ -59,7 +73,6 @@ def studies_page(request: HttpRequest) -> HttpResponse:
         "columns": sort_columns(filters),
         "links": filter_links(filters, current_user(request).username),
     }
-    return page_or_part(request, "pages/studies.html", "parts/studies_live.html", context)
 
 
 def parse_study_filters(request: HttpRequest) -> StudyFilters:

@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from experiments.access.services.rights import may_manage, require_manage
+from experiments.bookmarks.selectors import has_pins
 from experiments.charts.chart import Chart
 from experiments.charts.smoothing import SMOOTHINGS
 from experiments.charts.styles import LineStyle, flat_line_styles
+from experiments.core.database import snapshot
 from experiments.core.errors import ConflictError, NotAllowedError
 from experiments.labels.metrics import MetricLabel, metric_label, sort_metric_names
 from experiments.models import Run, RunState, Study
 from experiments.papers.responses import chart_response
 from experiments.papers.selectors import paper_source
+from experiments.results.live.events import EventScope
+from experiments.results.live.parts import live_answer, live_page
 from experiments.results.selectors import runs as run_reads
 from experiments.results.selectors.identity import runs_that_change
 from experiments.results.views.charts import (
@@ -32,6 +36,7 @@ from experiments.results.views.charts import (
 )
 from experiments.statistics.curves import curve_statistics, runs_by_cell
 from experiments.statistics.finals import final_statistics
+from experiments.statistics.open_runs import open_runs
 from experiments.statistics.over_seeds import SeedStatistics, best_complete
 from experiments.studies.selectors.cells import Cell, cells_of, measured_metrics
 from experiments.studies.selectors.deletions import deletion_job, deletion_of
@@ -66,12 +71,26 @@ def study_page(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(Study.every.select_related("owner", "parent"), pk=pk)
     if study.deleting:
         return being_deleted_page(request, study)
+    person = current_user(request)
+    may = may_manage(person, study)
+    return live_page(
+        request,
+        "pages/study.html",
+        "parts/study_live.html",
+        scope=EventScope(study=pk),
+        viewer=lambda: (person.role, may, has_pins(person, study)),
+        make_context=lambda: study_context(request, study, may),
+    )
+
+
+def study_context(request: HttpRequest, study: Study, may: bool) -> dict[str, Any]:
+    pk = study.pk
     cells = cells_of(studies=[pk])
     metrics = sort_metric_names(measured_metrics(cells)) or ["accuracy"]
     styles = flat_line_styles({cell.key: cell.flat for cell in cells})
     row, failures = load_study_rows([study])[0], run_reads.failure_groups(study=pk)
     relaunched = runs_that_change(group.example for group in failures)
-    context = {
+    return {
         "row": row,
         "study": study,
         "best_label": styles[row.best.cell].label if row.best and len(cells) > 1 else "",
@@ -83,13 +102,12 @@ def study_page(request: HttpRequest, pk: int) -> HttpResponse:
         "relaunched": relaunched,
         "retry_label": RETRY_AND_RELAUNCH if relaunched else RETRY,
         **runs_context(request, pk, row.progress.counts, styles, metrics),
-        "may_manage": may_manage(current_user(request), study),
+        "may_manage": may,
         "smoothings": SMOOTHINGS,
         "variations": list(study.variations.order_by("pk")[:VARIATIONS]),
         "known_tags": known_tags(),
         "version": texts_version(study),
     }
-    return page_or_part(request, "pages/study.html", "parts/study_live.html", context)
 
 
 def being_deleted_page(request: HttpRequest, study: Study) -> HttpResponse:
@@ -207,8 +225,8 @@ def best_cell(finals: dict[str, SeedStatistics], higher: bool) -> str | None:
     return best_complete(finals, higher=higher) if len(finals) > 1 else None
 
 
-def study_figure(request: HttpRequest, pk: int) -> JsonResponse:
-    return JsonResponse(study_chart(request, pk).answer())
+def study_figure(request: HttpRequest, pk: int) -> HttpResponse:
+    return live_answer(request, scope=EventScope(study=pk), make=lambda: study_chart(request, pk).answer())
 
 
 def study_figure_file(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
@@ -221,10 +239,21 @@ def study_chart(request: HttpRequest, pk: int) -> Chart:
     get_object_or_404(Study, pk=pk)
     cells, metric = cells_of(studies=[pk]), requested_metric(request)
     styles = flat_line_styles({cell.key: cell.flat for cell in cells})
-    drawn_styles = {cell.key: styles[cell.key] for cell in cells_to_draw(cells, request.GET.getlist("cell"))}
-    points = curve_statistics(cells=runs_by_cell(studies=[pk], cells=list(drawn_styles)), metric=metric)
-    band, options = requested_band(request), requested_line_options(request)
-    return curves_chart(points, drawn_styles, metric=metric, band=band, cells=len(cells), options=options)
+    drawn, page = cells_to_draw(cells, request.GET.getlist("cell"), whole_number(request.GET.get("page"), 1))
+    drawn_styles = {cell.key: styles[cell.key] for cell in drawn}
+    with snapshot():
+        runs = runs_by_cell(studies=[pk], cells=list(drawn_styles))
+        points, growing = curve_statistics(cells=runs, metric=metric), open_runs(runs)
+    return curves_chart(
+        points,
+        drawn_styles,
+        metric=metric,
+        band=requested_band(request),
+        cells=len(cells),
+        options=requested_line_options(request),
+        page=page,
+        runs=growing,
+    )
 
 
 @require_POST

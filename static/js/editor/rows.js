@@ -4,7 +4,7 @@ import { appRow } from "./app.js";
 import { askComponent } from "./dialog.js";
 import { element, errorList } from "./dom.js";
 import { valueEntry } from "./entry.js";
-import { componentText, isGiven, seedsOf, shown, size, valuesOf, write, writeSeeds } from "./state.js";
+import { componentText, isGiven, seedsOf, shown, size, slugText, valuesOf, write, writeSeeds } from "./state.js";
 
 const FEW = 24;
 const ENDS = [16, 2];
@@ -63,7 +63,7 @@ function componentRow(field, view) {
     else view.focusAdd(field.path);
   };
   const chips = values.map((value, at) => chip({
-    text: componentText(value), label: field.title, at, title: about(field, value),
+    text: componentText(value, optionOf(field, value)), label: field.title, at, title: about(field, value),
     edit: () => edit(at), remove: () => put(values.filter((_, place) => place !== at)),
   }));
   const count = size(values);
@@ -80,7 +80,7 @@ function hintOf(field, value) {
 
 function about(field, value) {
   const option = optionOf(field, value);
-  return option ? [option.summary, option.paper].filter(Boolean).join("\n") : "";
+  return [slugText(value), option?.summary, option?.paper].filter(Boolean).join("\n");
 }
 
 // Few possible values: each that is not taken is one click away.

@@ -134,15 +134,34 @@ function mappingText(value) {
   return `{${Object.entries(value).map(([key, each]) => `${key}: ${inside(each)}`).join(", ")}}`;
 }
 
-// A long axis by its ends: "0.01, 0.02 … 0.19 (19)"; a part by its name and parameters: "fedprox mu 0.1".
-function brief(value) {
-  if (value?.name) return [value.name, ...Object.entries(value).filter(([key]) => key !== "name").map(([key, each]) => `${key.replaceAll("_", " ")} ${brief(each)}`)].join(" ");
-  if (!Array.isArray(value) || value.length < 6) return shown(value);
+// A long axis by its ends: "0.01, 0.02 … 0.19 (19)"; a part by its label and parameters: "FedProx (μ = 0.1)".
+function brief(value, own) {
+  if (value?.name) return componentText(value, own?.options?.find?.((option) => option.name === value.name));
+  if (!Array.isArray(value) || value.length < 6) return shown(value, own);
   return `${shown(value.slice(0, 2))} … ${shown(value.at(-1))} (${value.length})`;
 }
 
-export function componentText(value) {
+// As people say it: "FedProx (μ = 0.1, 1)". Commas are between values of an axis, semicolons between parameters; what
+// belongs to a component's name is told by default as well. Without the catalog's option it goes by its slug.
+export function componentText(value, option) {
   if (typeof value !== "object" || value === null) return shown(value);
-  const parameters = Object.entries(value).filter(([key]) => key !== "name").map(([key, each]) => `${key.replaceAll("_", " ")} ${brief(each)}`);
+  const { name, ...given } = value;
+  const hosted = typeof given.class === "string" ? given.class.split(".").at(-1) : "";
+  if (hosted) delete given.class;
+  const usual = (option?.parameters ?? []).filter((own) => option.named_by?.includes(own.path) && !(own.path in given));
+  const words = [...usual.map((own) => parameterText(own.path, own.default, own)), ...Object.entries(given).map(([key, each]) => parameterText(key, each, option?.parameters.find((own) => own.path === key)))];
+  const label = option?.short_label ?? option?.label ?? name ?? "?";
+  return `${hosted ? `Flower ${hosted}` : label}${words.length ? ` (${words.join("; ")})` : ""}`;
+}
+
+function parameterText(key, value, own) {
+  const title = own?.symbol ?? key.replaceAll("_", " ");
+  return typeof value === "boolean" ? `${value ? "" : "not "}${title}` : `${title} = ${brief(value, own)}`;
+}
+
+// As YAML and exports spell it: "label-dirichlet · alpha 0.1".
+export function slugText(value) {
+  if (typeof value !== "object" || value === null) return shown(value);
+  const parameters = Object.entries(value).filter(([key]) => key !== "name").map(([key, each]) => `${key} ${each?.name ? slugText(each) : shown(each)}`);
   return [value.name ?? "?", ...parameters].join(" · ");
 }

@@ -3,7 +3,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from experiments.charts.styles import NO_AXIS, CellStyle, LineStyle, StyleAxes, add_panels, cell_styles
+from experiments.charts.styles import (
+    NO_AXIS,
+    CellStyle,
+    LineStyle,
+    StyleAxes,
+    add_panels,
+    add_setting_panels,
+    cell_styles,
+)
 from experiments.labels.axes import axis_values
 
 
@@ -94,6 +102,26 @@ def test_many_values_become_panels_and_few_share_them() -> None:
         "hybrid.ratio": {f"{name}/{n}": f"ratio {n / 10}" for name in ("sgd", "adamw") for n in range(11)},
     }
     assert add_panels(axes, StyleAxes(), 22) == StyleAxes(column="hybrid.ratio")
+
+
+def test_charts_without_chosen_panels_count_lines_not_points() -> None:
+    """Three points a line: two methods in three settings are six lines, three methods nine."""
+
+    def axes(*methods: str) -> dict[str, dict[str, str]]:
+        names = [f"{name}/{part}/{n}" for name in methods for part in ("iid", "shards", "x") for n in (5, 9, 12)]
+        words = {name: name.split("/") for name in names}
+        return {
+            axis: {name: words[name][place] for name in names} for place, axis in ((0, "strategy"), (1, "partition"))
+        }
+
+    chosen = StyleAxes(colour="strategy", row="partition")
+    assert add_setting_panels(axes("a", "b"), chosen) == StyleAxes(colour="strategy")
+    assert add_setting_panels(axes("a", "b", "c"), chosen) == StyleAxes(colour="strategy", column="partition")
+    # Where nothing but what is compared varies, rivals stay together; data sets never do.
+    only = {"strategy": {name: name for name in "abcdefgh"}}
+    assert add_setting_panels(only, StyleAxes()) == StyleAxes()
+    data = {"dataset": {"x": "Digits", "y": "UCI HAR"}}
+    assert add_setting_panels(data, StyleAxes()) == StyleAxes(column="dataset")
 
 
 def test_seven_strategies_and_nothing_else_have_a_panel_each() -> None:

@@ -37,6 +37,41 @@ def test_the_numbers_behind_a_chart_are_those_of_its_csv(client: Client, study: 
     assert rows[1:] == [["" if value is None else str(value) for value in row] for row in answer["rows"]]
 
 
+def test_a_verdict_carries_its_caveats(client: Client, study: Study) -> None:
+    answer = client.get("/api/v1/compare/verdicts", {"study": study.pk}).json()
+    # Seeds 0.5, 0.5625, 0.625 against 0.6875, 0.75, 0.8125: each differs by -0.1875 exactly.
+    cells = answer.pop("cells")
+    assert [(each["axes"]["strategy"], each["n"], each["mean"]) for each in cells] == [
+        ("FedAvg", 3, 0.5625),
+        ("FedProx (μ = 0.1)", 3, 0.75),
+    ]
+    # Student's t for two degrees of freedom: 4.302653 * 0.0625 / sqrt(3) = 0.155258.
+    assert (cells[0]["low"], cells[0]["high"]) == pytest.approx((0.407242, 0.717758), abs=1e-6)
+    assert answer == {
+        "metric": "Test accuracy at the last round, %",
+        "compared": "strategy",
+        "overall": "Friedman's test compares three methods or more.",
+        "verdicts": [
+            {
+                "first": "FedAvg",
+                "second": "FedProx (μ = 0.1)",
+                "settings": 1,
+                "better": 0,
+                "worse": 1,
+                "ties": 0,
+                "seeds": 3,
+                "p": None,
+                "verdict": "FedProx (μ = 0.1) is better (3 seeds).",
+                "caveats": [
+                    "One setting: nothing is said about others.",
+                    "Only 3 matching seeds: the interval is wide, 5 or more say more.",
+                ],
+            }
+        ],
+        "left_out": 0,
+    }
+
+
 def test_an_unknown_chart_is_not_there_and_a_wrong_study_is_refused(client: Client, study: Study) -> None:
     assert client.get("/api/v1/compare/pie").status_code == 404
     assert client.get("/api/v1/compare/curves", {"study": "x"}).status_code == 422

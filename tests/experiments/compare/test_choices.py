@@ -18,15 +18,15 @@ def test_an_empty_address_has_the_defaults() -> None:
 def test_every_choice_is_read_from_the_address() -> None:
     query = QueryDict(
         "study=3&study=1&tag=paper&run=7,8&only=strategy:fedprox · mu 0.1&tab=cost&metric=loss&x=bytes&band=boot"
-        "&colour=clients&dash=strategy&row=partition&column=-&log=y&smooth=0.6&value=at&at=5, 10&last=3&target=90.5"
-        "&across=clients&against=partition.alpha&second=clients&compared=clients&first=a&versus=b&shape=violin"
+        "&colour=clients&dash=strategy&row=partition&column=-&log=y&own=x&smooth=0.6&value=at&at=5, 10&last=3"
+        "&target=90.5&across=clients&against=partition.alpha&second=clients&compared=clients&first=a&versus=b&shape=violin"
         "&left=4&right=5&client_run=9"
     )
     choices = choices_of(query)
     assert choices.selection_query == SelectionQuery((3, 1), ("paper",), (7, 8), (("strategy", "fedprox · mu 0.1"),))
     assert (choices.tab, choices.metric, choices.x.name, choices.band) == ("cost", "loss", "bytes", "boot")
     assert choices.style_axes == StyleAxes("clients", "strategy", "partition", "-")
-    assert choices.line_options == LineOptions(log_y=True, smoothing=0.6)
+    assert choices.line_options == LineOptions(log_y=True, smoothing=0.6, own_x=True)
     assert choices.value == ValueChoice("at", 3, (5, 10), 90.5)
     assert (choices.across, choices.against, choices.second) == (("clients",), "partition.alpha", "clients")
     assert (choices.compared, choices.pair, choices.shape) == ("clients", ("a", "b"), "violin")

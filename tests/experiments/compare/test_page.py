@@ -8,7 +8,7 @@ from django.test import Client
 
 from experiments.compare.chart_builders import CHART_BUILDERS
 from experiments.compare.choices import TABS
-from experiments.models import Study
+from experiments.models import RunState, Study, User
 from tests.experiments import lab
 
 
@@ -46,6 +46,41 @@ def test_every_chart_has_words_and_numbers_and_survives_empty_and_diverged_runs(
     nothing = as_owner.get(f"/compare/charts/{name}", {"study": 99999}).json()
     assert nothing["data"] == []
     assert as_owner.get(f"/compare/charts/{name}.csv", {"study": study.pk}).status_code == 200
+
+
+def test_accuracy_against_the_share_of_attackers_has_a_line_for_each_defence(as_owner: Client, study: Study) -> None:
+    attacked = lab.launched(
+        study.owner,
+        "Attacked",
+        strategy=[{"name": "fedavg"}, {"name": "fedmedian"}],
+        attack={"name": "sign-flip", "share": [0.0, 0.4]},
+        clients=5,
+        seeds=1,
+    )
+    for run, accuracy in zip(lab.runs_in_order(attacked), (0.75, 0.25, 0.5, 0.5), strict=True):
+        lab.record(run, {"accuracy": [0.1, accuracy]})
+
+    lines = as_owner.get("/compare/charts/against", {"study": attacked.pk, "against": "attack.share"}).json()["data"]
+
+    assert [(line["name"], line["x"], line["y"]) for line in lines] == [
+        ("FedAvg", [0.0, 0.4], [75.0, 25.0]),
+        ("FedMedian", [0.0, 0.4], [50.0, 50.0]),
+    ]
+
+
+def test_accuracy_against_epsilon_is_offered_where_some_cell_has_privacy(as_owner: Client, study: Study) -> None:
+    privacy = {"name": "central", "noise": 1.0, "delta": 0.01}
+    strategy = {"name": "composed", "aggregate": {"name": "uniform"}}
+    private = lab.launched(study.owner, "Private", strategy=strategy, privacy=[None, privacy], seeds=1)
+    plain, noisy = lab.runs_in_order(private)
+    lab.record(plain, {"accuracy": [0.1, 0.5, 0.9]})
+    lab.record(noisy, {"accuracy": [0.1, 0.25, 0.75], "privacy.epsilon": [math.nan, 2.0, 3.0]})
+
+    pages = [as_owner.get("/compare", {"study": each.pk}).content.decode() for each in (study, private)]
+    lines = as_owner.get("/compare/charts/curves", {"study": private.pk, "x": "epsilon"}).json()["data"]
+
+    assert ['<option value="epsilon"' in page for page in pages] == [False, True]
+    assert [(line["x"], line["y"]) for line in lines] == [([2.0, 3.0], [25.0, 75.0])]
 
 
 def test_facets_narrow_chart_and_table(as_owner: Client, study: Study) -> None:
@@ -123,6 +158,19 @@ def test_a_number_that_is_studied_is_what_values_are_drawn_against(as_owner: Cli
     other = lab.launched(study.owner, "On blobs", dataset={"name": "blobs"}, partition=skew, local=local)
     page = as_owner.get("/compare", {"study": [study.pk, other.pk]})
     assert page.context["against"] == "partition.alpha"
+    for run in other.runs.all():
+        lab.record(run, {"accuracy": [0.1, 0.5]})
+    skew_on_digits = lab.launched(study.owner, "On digits", partition=skew)
+    for run in skew_on_digits.runs.all():
+        lab.record(run, {"accuracy": [0.1, 0.75]})
+    chart = as_owner.get("/compare/charts/against", {"study": [skew_on_digits.pk, other.pk]}).json()
+    assert [words["text"] for words in chart["layout"]["annotations"]] == ["Blobs (made)", "Digits"]
+    assert [(line["name"], line.get("xaxis", "x"), line["y"]) for line in chart["data"]] == [
+        ("FedAvg", "x", [50.0, 50.0]),
+        ("FedProx (μ = 0.1)", "x", [50.0, 50.0]),
+        ("FedAvg", "x2", [75.0, 75.0]),
+        ("FedProx (μ = 0.1)", "x2", [75.0, 75.0]),
+    ]
 
 
 def test_labels_are_renamed_for_the_view_and_not_in_its_files(as_owner: Client, study: Study) -> None:
@@ -138,3 +186,15 @@ def test_a_label_that_another_value_has_is_not_given_twice(as_owner: Client, stu
     address = {"study": study.pk, "band": "none", "label.strategy:fedavg": "FedProx (μ = 0.1)"}
     chart = as_owner.get("/compare/charts/curves", address).json()
     assert [line["name"] for line in chart["data"]] == ["FedAvg · n=3", "FedProx (μ = 0.1) · n=1"]
+
+
+def test_confusion_matrices_beyond_six_are_on_further_pages(as_owner: Client, owner: User) -> None:
+    mus = {"name": "fedprox", "mu": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]}
+    study = lab.launched(owner, "Seven cells", strategy=mus, seeds=1)
+    for run in lab.runs_in_order(study):
+        run.findings = {"confusion": [[3, 1], [1, 3]]}
+        lab.moved(run, RunState.DONE)
+    first, second = (as_owner.get(f"/compare/charts/confusion?study={study.pk}&page={n}").json() for n in (1, 2))
+    assert [(len(page["data"]), page["page"], page["pages"]) for page in (first, second)] == [(6, 1, 2), (1, 2, 2)]
+    assert "1 of 7 cells are on other pages" in first["notes"]
+    assert second["layout"]["annotations"][0]["text"] == "FedProx (μ = 0.7)<br>75.0% right"

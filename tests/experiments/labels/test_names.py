@@ -44,6 +44,9 @@ def test_an_app_goes_by_its_name_and_config() -> None:
         ("fraction", 0.1, "10 % a round"),
         ("clients", None, "all natural clients"),
         ("evaluation.on", "clients", "evaluation on clients"),
+        ("local.class_weights", None, "no class weights"),
+        ("local.class_weights", [1.0, 2.5], "class weights [1, 2.5]"),
+        ("local.steps", None, "local steps none"),
     ],
 )
 def test_a_field_names_itself(field: str, value: Any, text: str) -> None:

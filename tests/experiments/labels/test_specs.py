@@ -52,6 +52,12 @@ def test_what_is_on_is_told() -> None:
     )
 
 
+def test_the_servers_schedule_is_told_where_there_is_one() -> None:
+    facts = words(server_schedule={"name": "step", "every": 5, "gamma": 0.5})
+    assert facts["Server"][0] == "step schedule warmup = 0 · every = 5 · γ = 0.5"
+    assert "Server" not in words()
+
+
 def test_how_clients_train_is_told_where_it_is_not_as_always() -> None:
     facts = words(
         local={

@@ -10,9 +10,12 @@ import pytest
 from django.test import Client
 
 from experiments.leaderboard.charts import SpreadMark, spread_marks
-from experiments.leaderboard.conditions import conditions_of, partition_key
+from experiments.leaderboard.conditions import conditions_of, partition_key, version_text
 from experiments.leaderboard.selectors import leaderboard
-from experiments.models import Metric, RunState, Study, User
+from experiments.logged_runs.services import LoggedRound
+from experiments.models import RunState, Study, User
+from experiments.result_imports.services import SourceRun, results_import
+from experiments.results.services.curves import values_write
 from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.services.changes import study_archive
 from tests.experiments import lab
@@ -118,6 +121,38 @@ def test_fewer_than_three_seeds_are_shown_without_a_rank_and_one_without_a_sprea
     ]
 
 
+def test_conditions_under_which_strategies_have_ranks_come_before_those_with_more_of_them(
+    two: list[Study], owner: User
+) -> None:
+    survey = [{"name": name} for name in ("fedavg", "fedadam", "fedyogi")]
+    finished(owner, "Survey of single seeds", lambda spec: 0.9, strategy=survey, rounds=3, seeds=1)
+    board = leaderboard(dataset="digits")
+    assert [(row.rank, row.strategy) for row in board.rows] == [(1, "fedprox"), (2, "fedavg")]
+    assert [each.strategies for each in board.left_out] == [3]
+
+
+def test_a_checksum_is_told_by_its_first_letters_and_a_named_version_whole() -> None:
+    assert version_text("0123456789abcdef0123") == "0123456789ab"
+    assert version_text("sklearn-digits-1797") == "sklearn-digits-1797"
+
+
+def test_equal_means_share_a_rank(two: list[Study], owner: User) -> None:
+    finished(owner, "Equal", lambda spec: 0.8, strategy={"name": "scaffold"})
+    board = leaderboard(dataset="digits")
+    assert [(row.rank, row.strategy) for row in board.rows] == [(1, "fedprox"), (1, "scaffold"), (3, "fedavg")]
+
+
+def test_partitions_are_in_the_order_of_their_numbers(owner: User) -> None:
+    alphas = [{"name": "label-dirichlet", "alpha": alpha, "min_size": 1} for alpha in (0.5, 1, 0.1)]
+    finished(owner, "Unsorted", lambda spec: 0.7, partition=[*alphas, {"name": "iid"}])
+    assert list(leaderboard(dataset="digits").partitions.values()) == [
+        "Dirichlet (α = 0.1, min size = 1)",
+        "Dirichlet (α = 0.5, min size = 1)",
+        "Dirichlet (α = 1, min size = 1)",
+        "IID",
+    ]
+
+
 def test_a_lucky_seed_does_not_stand_for_a_strategy_that_has_a_cell_of_three(two: list[Study], owner: User) -> None:
     finished(owner, "Lucky", lambda spec: 0.99, strategy={"name": "fedprox", "mu": 0.5}, seeds=1)
     assert leaderboard(dataset="digits").rows[0].statistics.mean == pytest.approx(0.81)
@@ -125,7 +160,7 @@ def test_a_lucky_seed_does_not_stand_for_a_strategy_that_has_a_cell_of_three(two
 
 def test_a_strategy_whose_best_cell_may_have_lost_a_seed_is_left_out(two: list[Study]) -> None:
     run = lab.runs_in_order(two[1])[0]
-    Metric.objects.filter(run=run, name="accuracy", round=2).update(value=math.nan)
+    values_write([(run.pk, 2, "accuracy", math.nan)])
     board = leaderboard(dataset="digits")
     assert [row.strategy for row in board.rows] == ["fedavg"]
     assert board.left_out[0].reasons[0].startswith("FedProx: a cell that may be its best lost a seed")
@@ -187,3 +222,65 @@ def test_the_page_names_the_best_and_says_what_is_missing(as_owner: Client, two:
 def test_an_app_has_no_data_set_to_be_ranked_on(as_owner: Client, app_study: Study) -> None:
     assert leaderboard().rows == ()
     assert as_owner.get("/leaderboard").status_code == 200
+
+
+@pytest.fixture
+def scripts_study(owner: User) -> Study:
+    """Two methods of one script with three seeds each, and a third one that was told fewer rounds."""
+    task = {"dataset": "digits", "partition.name": "label-dirichlet", "partition.alpha": 0.3, "clients": 4}
+    runs = [
+        SourceRun("Ours", f"{method}-{seed}", {**task, "strategy": method, "lr": 0.1}, seed, rounds)
+        for method, level, length in (("ours", 0.9, 2), ("fedavg", 0.7, 2), ("short", 0.95, 1))
+        for seed in range(3)
+        for rounds in ([LoggedRound(at, {"accuracy": level + seed / 100}) for at in range(1, length + 1)],)
+    ]
+    imported = results_import(owner=owner, kind="csv", source="", runs=runs)
+    return Study.objects.get(pk=imported[0].holder)
+
+
+def test_runs_of_scripts_that_say_their_task_are_ranked_among_each_other(scripts_study: Study) -> None:
+    board = leaderboard(dataset="digits")
+    assert [(row.rank, row.label, row.statistics.n, row.study) for row in board.rows] == [
+        (1, "ours", 3, scripts_study),
+        (2, "FedAvg", 3, scripts_study),
+    ]
+    assert board.rows[0].settings == "Ours · lr 0.1 · logged, not computed here"
+    assert board.words == {
+        "data": "Digits · logged, not computed here",
+        "partition": "label-dirichlet · partition.alpha 0.3",
+        "clients": "clients 4",
+        "sharing": "none",
+        "noise": "none",
+        "faults": "none",
+        "threats": "none",
+        "evaluation": "not said",
+        "rounds": "2 rounds",
+    }
+    assert (board.partition, dict(board.partitions)) == (
+        "label-dirichlet,alpha=0.3",
+        {"label-dirichlet,alpha=0.3": "label-dirichlet,alpha=0.3"},
+    )
+    assert [each.reasons for each in board.left_out] == [("1 round instead of 2 rounds",)]
+    assert [row.label for row in leaderboard(dataset="digits", key=board.left_out[0].key).rows] == ["short"]
+
+
+def test_runs_of_scripts_are_never_ranked_together_with_the_labs_own(two: list[Study], scripts_study: Study) -> None:
+    board = leaderboard(dataset="digits")
+    assert {row.study.pk for row in board.rows} == {study.pk for study in two}
+    others = [each for each in board.left_out if "logged, not computed here" in each.reasons[0]]
+    assert [(each.strategies, each.cells) for each in others] == [(2, 2), (1, 1)]
+    ranked = leaderboard(dataset="digits", key=others[0].key)
+    assert [row.label for row in ranked.rows] == ["ours", "FedAvg"]
+
+
+def test_pages_find_the_runs_of_scripts_by_the_data_set_that_they_say(as_owner: Client, scripts_study: Study) -> None:
+    page = as_owner.get("/leaderboard?dataset=digits").content.decode()
+    assert "logged, not computed here" in page
+    assert as_owner.get("/api/v1/leaderboard?dataset=digits").json()["rows"][0]["strategy"] == "ours"
+    assert "Ours" in as_owner.get("/studies?dataset=digits").content.decode()
+    assert "digits" in as_owner.get("/leaderboard").content.decode()
+
+
+def test_a_script_that_says_no_data_set_is_in_no_leaderboard(owner: User) -> None:
+    lab.imported(owner)
+    assert leaderboard(dataset="digits").rows == ()

@@ -141,3 +141,16 @@ def test_notes_go_with_their_study_and_the_person_is_told(as_owner: Client, stud
     study_delete(study=study, actor=study.owner)
     jobs_carry_out()
     assert Note.objects.count() == 0
+
+
+def test_a_page_shows_the_newest_thirty_notes_and_leads_to_the_others(as_owner: Client, study: Study) -> None:
+    for number in range(65):
+        note_create(author=study.owner, text=f"note number {number}.", study=study)
+    newest = as_owner.get(f"/studies/{study.pk}").content.decode()
+    assert [number for number in range(65) if f"note number {number}." in newest] == [60, 61, 62, 63, 64]
+    assert '<span class="muted">65</span>' in newest
+    before = as_owner.get(f"/studies/{study.pk}?notes=2").content.decode()
+    assert [number for number in range(65) if f"note number {number}." in before] == list(range(30, 60))
+    assert 'href="?notes=2#notes"' in newest
+    assert 'href="?notes=3#notes"' in before
+    assert as_owner.get(f"/studies/{study.pk}?notes=%00").status_code == 200

@@ -6,6 +6,7 @@ import re
 import zlib
 from io import BytesIO
 from typing import Any
+from xml.dom import minidom
 
 import pytest
 from django.http import QueryDict
@@ -14,7 +15,7 @@ from PIL import Image
 
 from experiments.models import Study
 from experiments.papers.drawing.appearance import DASHES, appearances, look_key
-from experiments.papers.drawing.figure import draw_figure
+from experiments.papers.drawing.figure import draw_figure, in_two_lines, x_margin
 from experiments.papers.drawing.traces import dodges, stack_traces
 from experiments.papers.figure_style import FigureStyle, figure_style
 
@@ -69,6 +70,17 @@ def test_error_bars_stay_clear_of_the_next_place() -> None:
         0.0,
         0.0,
     ]
+
+
+def test_what_is_moved_aside_stays_inside_its_panel() -> None:
+    # 9 points aside and 4 for the marker, of 100: 0.13 of the panel on each side is 0.13 / 0.74 of the data's range.
+    assert x_margin(9, 100) == pytest.approx(0.175676, abs=1e-6)
+    assert x_margin(0, 100) == x_margin(1, 500) == 0.05
+
+
+def test_a_long_label_is_broken_in_its_middle() -> None:
+    assert in_two_lines("Test accuracy at the last round, %") == "Test accuracy at\nthe last round, %"
+    assert in_two_lines("Loss") == "Loss"
 
 
 def test_bars_and_stacked_lines_begin_where_the_one_before_ends() -> None:
@@ -194,3 +206,14 @@ def test_charts_of_studies_and_runs_have_files_too(as_owner: Client, study: Stud
     assert "round,mean" in as_owner.get(f"/runs/{run.pk}/figure.csv").content.decode()
     assert r"\includegraphics{run-" in as_owner.get(f"/runs/{run.pk}/costs/figure.tex").content.decode()
     assert as_owner.get(f"/runs/{run.pk}/nothing/figure.pdf").status_code == 404
+
+
+@pytest.mark.parametrize("font", ["serif", "modern", "sans"])
+def test_a_name_with_control_characters_leaves_the_svg_readable(font: str) -> None:
+    odd = "a\x01b\x1b[31m\x85\uffff"
+    figure = figure_of(line(odd, 0), line("$\\frac{1}{0$", 1), yaxis={"title": {"text": odd}})
+    legend = [{"label": odd, "hue": 0, "n": 3}, {"label": "$\\frac{1}{0$", "hue": 1, "n": 3}]
+    svg = draw_figure(figure, legend, FigureStyle(font=font), "svg", odd).decode()
+    text = "".join(minidom.parseString(svg).toxml())
+    assert "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}[31m" in text
+    assert "$\\frac{1}{0$" in text

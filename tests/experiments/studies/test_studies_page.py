@@ -136,7 +136,7 @@ def test_a_row_has_its_headline_its_data_set_and_its_curve(as_owner: Client, stu
     (row,) = as_owner.get("/studies").context["rows"]
     # Rounds 0, 1 and 2 of fedavg's three seeds: 0.1, 0.5, and 0.8, 0.9, 1.0.
     assert (row.datasets, row.curve) == (("digits",), (0.1, 0.5, pytest.approx(0.9)))
-    assert (row.best.mean, row.best.n, row.method) == (pytest.approx(0.9), 3, "FedAvg")
+    assert (row.best.mean, row.best.n, row.method) == (pytest.approx(0.9), 3, "FedAvg · IID")
 
 
 def test_more_studies_ask_no_more_questions(

@@ -199,7 +199,7 @@ def test_cells_are_sorted_and_found_and_have_the_columns_that_were_chosen(as_own
 
 def test_its_best_cell_and_one_primary_action_stand_above_the_chart(as_owner: Client, study: Study) -> None:
     for run in lab.runs_in_order(study)[3:]:
-        run.metrics.all().delete()
+        run.curve_blocks.all().delete()
         run.rounds.all().delete()
         lab.record(run, {"accuracy": [0.1, 0.2, 0.3]})
     line = page(as_owner, study).partition('class="study-line"')[2].partition("</section>")[0]

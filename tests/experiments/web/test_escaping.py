@@ -12,7 +12,8 @@ from experiments.access.services.audit import audit_record
 from experiments.access.services.share_links import link_create
 from experiments.access.services.tokens import token_create
 from experiments.compare.chart_builders import CHART_BUILDERS
-from experiments.models import Job, Metric, Run, SavedView, Study, User, Worker
+from experiments.models import Job, Run, SavedView, Study, User, Worker
+from experiments.results.services.curves import values_write
 from tests.experiments import lab
 from workers.home import log_file
 
@@ -33,7 +34,7 @@ def names(study: Study, owner: User, admin: User, worker: Worker) -> dict[str, o
     done, failed = lab.runs_in_order(study)[0], lab.runs_in_order(study)[4]
     Run.objects.filter(pk=failed.pk).update(reason=f"{EVIL}\n{EVIL}")
     Run.objects.filter(pk=done.pk).update(findings={EVIL: {EVIL: EVIL}}, provenance={"host": EVIL, EVIL: EVIL})
-    Metric.objects.create(run=done, round=1, name=EVIL[:90], value=1.0)
+    values_write([(done.pk, 1, EVIL[:90], 1.0)])
     Worker.objects.filter(pk=worker.pk).update(name=EVIL, host=EVIL, facts={"device": EVIL, "problems": [EVIL]})
     Job.objects.create(subject="mnist", kind="import", state="failed", path=EVIL, text=EVIL)
     SavedView.objects.create(owner=owner, name=EVIL, query=f"study={study.pk}", shared=True)

@@ -84,3 +84,17 @@ def test_a_document_has_a_title_anchors_own_links_and_no_comments() -> None:
         '<p><img src="/docs/pictures/a.png" alt="p" /> <a href="/docs/api.md#live">x</a></p>\n'
         '<h2 id="better-or-not-1">Better, or not?</h2>\n'
     )
+
+
+HEAD = "|a" * 2_500 + "|\n" + "|-" * 2_500 + "|\n"
+
+
+@pytest.mark.parametrize("text", [HEAD + "|\n" * 4_900, "[a](/x) " * 501], ids=["table", "brackets"])
+def test_a_note_that_would_take_long_to_lay_out_is_shown_as_it_was_written(text: str) -> None:
+    html = render_note(text)
+    assert len(html) < 60_000
+    assert {tag for tag, _ in Tags(html).tags} <= {"p", "br"}
+
+
+def test_a_note_with_a_long_table_is_a_table() -> None:
+    assert render_note("| a | b | c |\n| - | - | - |\n" + "| 1 | 2 | 3 |\n" * 400).count("<tr>") == 401

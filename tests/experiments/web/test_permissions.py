@@ -132,6 +132,9 @@ PAGES: dict[str, Row] = {
     "run-portrait": read("/runs/{done}/portrait"),
     "run-action cancel": manage("/runs/{queued}/cancel"),
     "run-action retry": manage("/runs/{failed}/retry"),
+    "run-action restart": manage("/runs/{failed}/restart"),
+    "imports": launch("/imports"),
+    "import-undo": post("login login 302 302 302+ 302+", "/imports/{imported}/undo"),
     "queue": read("/queue"),
     "queue-runs cancel": manage("/queue/runs/cancel", run="{queued}"),
     "queue-runs retry": manage("/queue/runs/retry", run="{failed}"),
@@ -144,6 +147,7 @@ PAGES: dict[str, Row] = {
     "compare-chart": read("/compare/charts/curves?study={study}"),
     "compare-file": read("/compare/charts/curves.csv?study={study}"),
     "compare-table": read("/compare/tables/values.md?study={study}"),
+    "compare-table-old": read("/compare/table.md?study={study}"),
     "shared": Row("200 200 200 200 200 200", "/shared/{secret}"),
     "shared-chart": Row("200 200 200 200 200 200", "/shared/{secret}/charts/curves"),
     "shared-file": Row("200 200 200 200 200 200", "/shared/{secret}/charts/curves.csv"),
@@ -182,6 +186,8 @@ PAGES: dict[str, Row] = {
     "person-action enable": post("login login 403 403 403 302", "/people/{person}/enable"),
     "audit": Row("login login 403 403 403 200", "/audit"),
     "login": Row("200 200 302 302 302 302", "/log-in"),
+    "sign-on": Row("404 404 404 404 404 404", "/log-in/sign-on"),
+    "sign-on-return": Row("404 404 404 404 404 404", "/log-in/sign-on/return"),
     "logout": post("login login 302 302 302 302", "/log-out"),
 }
 ACTIONS = {
@@ -206,6 +212,7 @@ def names(study: Study, worker: Worker, apps: Path) -> dict[str, Any]:
     token, _ = token_create(owner=study.owner, name="Script")
     numbers = {"done": runs[0].pk, "failed": runs[4].pk, "queued": runs[5].pk, "worker": worker.pk, "token": token.pk}
     numbers["person"] = study.owner.pk
+    numbers["imported"] = lab.imported(study.owner).pk
     imports = home_import_folder()
     imports.mkdir(parents=True, exist_ok=True)
     numbers["note"] = note_create(author=study.owner, text="Look", study=study).pk
@@ -254,6 +261,52 @@ def test_every_address_has_a_row() -> None:
 def test_everyone_gets_what_they_may(everyone: dict[str, Client], names: dict[str, Any]) -> None:
     answers = {name: " ".join(got(everyone[who], row, names) for who in PEOPLE) for name, row in PAGES.items()}
     assert answers == {name: row.answers for name, row in PAGES.items()}
+
+
+SIGN_ON_ONLY = {
+    "login": Row("200 200 302 302 302 302", "/log-in"),
+    "sign-on": Row("502 502 302 302 302 302", "/log-in/sign-on"),  # their provider is away
+    "sign-on-return": Row("400 400 400 400 400 400", "/log-in/sign-on/return"),
+    "change-password": Row("login login 404 404 404 404", "/me/password"),
+    "password-link": post("login login 403 403 403 409", "/people/{person}/password-link"),
+    "person-new": post("login login 403 403 403 422", "/people/new", name="nora", role="member", how="link"),
+}
+
+
+def test_people_of_a_provider_get_what_their_role_may(signed_on: dict[str, User], names: dict[str, Any]) -> None:
+    """In a lab without passwords. They own nothing here: a member of them is a stranger to the study."""
+    rows = PAGES | SIGN_ON_ONLY
+    clients = {"nobody": Client(), **{role: Client() for role in signed_on}}
+    for role, person in signed_on.items():
+        clients[role].force_login(person)
+    columns = {"nobody": 0, "viewer": 2, "member": 3, "admin": 5}
+    for who, client in clients.items():
+        answers = {name: got(client, row, names) for name, row in rows.items()}
+        assert answers == {name: row.answers.split()[columns[who]] for name, row in rows.items()}, who
+
+
+def test_the_pages_of_logged_and_imported_runs_are_as_those_of_others(
+    everyone: dict[str, Client], names: dict[str, Any], owner: User
+) -> None:
+    """But that nobody has them computed again."""
+    chosen = ["study", "study-runs", "displays", "study-edit", "study-deletion", "study-action cancel"]
+    chosen += [
+        "study-action delete",
+        "study-notes",
+        "run",
+        "run-figure",
+        "run-clients",
+        "run-log",
+        "run-notes",
+        "compare",
+    ]
+    for made in (lab.logged, lab.imported):
+        study = made(owner)
+        own = names | {"study": study.pk, "done": study.runs.get().pk, "failed": study.runs.get().pk}
+        answers = {name: " ".join(got(everyone[who], PAGES[name], own) for who in PEOPLE) for name in chosen}
+        assert answers == {name: PAGES[name].answers for name in chosen}
+        retry = " ".join(got(everyone[who], PAGES["run-action retry"], own) for who in PEOPLE)
+        assert retry == "login login 302 302 302 302"
 
 
 def test_a_token_opens_no_page_and_presses_no_button(names: dict[str, Any], admin: User) -> None:

@@ -41,3 +41,12 @@ def test_no_template_writes_a_time_without_its_zone() -> None:
 def test_every_page_names_the_zone(as_owner: Client, client: Client, study: Study) -> None:
     for browser, path in ((client, "/log-in"), (as_owner, "/"), (as_owner, f"/studies/{study.pk}")):
         assert "data-zone>Times are in UTC.</footer>" in browser.get(path).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (0.02, "under 0.1 s"), (0.34, "0.3 s"), (0.97, "1 s"), (38, "38 s"), (252, "4 min 12 s")],
+)
+def test_a_short_run_did_not_take_no_time(seconds: float, words: str) -> None:
+    template = Template("{% load tributary %}{{ took|duration }}")
+    assert template.render(Context({"took": timedelta(seconds=seconds)})) == words

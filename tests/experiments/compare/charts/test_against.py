@@ -48,6 +48,38 @@ def test_its_figure_has_bars_that_need_not_be_symmetric() -> None:
     assert [trace.name for trace in go.Figure(figure).data] == ["fedavg", "fedprox"]
 
 
+def test_data_sets_have_a_panel_each_with_the_ranges_of_the_first() -> None:
+    digits, har = (CellStyle(LineStyle("FedAvg", 0, "solid"), "", name) for name in ("Digits", "UCI HAR"))
+    styles = {"a": digits, "b": digits, "d": har}
+    info = against_info(styles, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", band="none")
+    assert info.lines == (
+        AgainstLine(
+            *("FedAvg", 0, "solid", (AgainstPoint(0.0, 25.0, 1, None), AgainstPoint(0.5, 50.0, 2, None)), "Digits")
+        ),
+        AgainstLine("FedAvg", 0, "solid", (AgainstPoint(0.5, 100.0, 1, None),), "UCI HAR"),
+    )
+    figure = against_figure(info)
+    assert [trace.get("xaxis", "x") for trace in figure["data"]] == ["x", "x2"]
+    assert [words["text"] for words in figure["layout"]["annotations"]] == ["Digits", "UCI HAR"]
+    assert figure["layout"]["xaxis2"]["matches"] == "x"
+    assert figure["layout"]["yaxis2"]["matches"] == "y"
+    assert against_legend(info) == [{"label": "FedAvg", "hue": 0, "dash": "solid", "n": "1–2"}]
+    assert [row[:2] for row in against_table(info).rows] == [
+        ("FedAvg · Digits", 0.0),
+        ("FedAvg · Digits", 0.5),
+        ("FedAvg · UCI HAR", 0.5),
+    ]
+    assert "FedAvg · UCI HAR: 100.00 at 0.5." in against_description(info)
+
+
+def test_on_a_narrow_screen_its_panels_stand_below_each_other() -> None:
+    styles = {cell: CellStyle(LineStyle("FedAvg", 0, "solid"), "", name) for cell, name in (("b", "one"), ("d", "two"))}
+    info = against_info(styles, RATIO, SAMPLES, ACCURACY, axis="hybrid.ratio", narrow=True)
+    layout = against_figure(info)["layout"]
+    assert layout["xaxis"]["domain"] == layout["xaxis2"]["domain"] == [0.0, 1.0]
+    assert layout["height"] == 624
+
+
 def test_words_on_the_axis_stay_in_the_order_of_the_grid() -> None:
     on_axis = {"a": "uci-har", "b": "digits", "c": "digits", "d": "uci-har"}
     info = against_info(STYLES, on_axis, SAMPLES, ACCURACY, axis="dataset")

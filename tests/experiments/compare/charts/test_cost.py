@@ -18,7 +18,7 @@ from experiments.labels.metrics import metric_label
 from experiments.statistics.over_seeds import Sample
 
 STYLES = {
-    name: CellStyle(LineStyle(strategy, hue, "solid"), "", partition, strategy)
+    name: CellStyle(LineStyle(f"{strategy} · {partition}", hue, "solid"), "", "", strategy)
     for name, strategy, hue, partition in (
         ("a", "fedavg", 0, "iid"),
         ("b", "fedavg", 0, "x"),
@@ -57,6 +57,37 @@ def test_one_legend_entry_per_colour_and_diamonds_on_the_front() -> None:
     assert (front["x"], front["y"]) == ([2.0, 5.0], [pytest.approx(85.0), 95.0])
     assert first["marker"]["symbol"] == ["diamond", "circle-open"]
     assert len(go.Figure(pareto_figure(info)).data) == 3
+
+
+def test_each_data_set_has_a_panel_and_a_front_of_its_own() -> None:
+    styles = {
+        cell: CellStyle(LineStyle(strategy, hue, "solid"), "", name, strategy)
+        for cell, strategy, hue, name in (
+            ("a", "FedAvg", 0, "Digits"),
+            ("b", "FedAvg", 0, "UCI HAR"),
+            ("c", "SCAFFOLD", 2, "Digits"),
+        )
+    }
+    info = pareto_info(styles, VALUES, COSTS, ACCURACY, X_AXES["bytes"])
+    # In one panel the second would be behind the first, which has more for less.
+    assert [(p.label, p.front) for p in info.points] == [
+        ("FedAvg · Digits", True),
+        ("FedAvg · UCI HAR", True),
+        ("SCAFFOLD · Digits", True),
+    ]
+    figure = pareto_figure(info)
+    assert [(trace.get("name"), trace.get("xaxis", "x")) for trace in figure["data"]] == [
+        (None, "x"),
+        ("FedAvg", "x"),
+        ("SCAFFOLD", "x"),
+        ("FedAvg", "x2"),
+    ]
+    # Digits cost 2 to 5 MB, the other data set 3: neither says anything of the other's range.
+    assert "matches" not in figure["layout"]["xaxis2"]
+    assert figure["layout"]["yaxis2"]["matches"] == "y"
+    assert pareto_notes(info).startswith(
+        "◆ Pareto front of each data set (no other cell has more for less): FedAvg · Di"
+    )
 
 
 def test_it_names_the_front() -> None:

@@ -127,6 +127,25 @@ def test_the_figure_has_a_line_for_each_method_and_a_bar_for_each_group() -> Non
     ]
 
 
+def test_on_a_narrow_screen_each_method_has_a_row_below_its_name() -> None:
+    """Below one bar at 0.28 the first row is at 0.56 + 0.6, the next 0.6 lower."""
+    figure = critical_difference_figure(EXAMPLE, narrow=True)
+    *marks, bar = figure["data"]
+    assert [(mark["x"], mark["y"]) for mark in marks] == [
+        ([1.25], [pytest.approx(-1.16)]),
+        ([1.75], [pytest.approx(-1.76)]),
+        ([3.0], [pytest.approx(-2.36)]),
+    ]
+    assert (bar["x"], bar["y"]) == ([1.21, 1.79], [-0.28, -0.28])
+    names = figure["layout"]["annotations"]
+    assert [(each["text"], each["xref"], each["x"]) for each in names] == [
+        ("FedAvg (1.25)", "paper", 0),
+        ("FedProx (1.75)", "paper", 0),
+        ("SCAFFOLD (3.00)", "paper", 0),
+    ]
+    assert [each["y"] for each in names] == [mark["y"][0] for mark in marks]
+
+
 def test_it_is_told_in_words_and_numbers() -> None:
     assert critical_difference_description(EXAMPLE) == (
         "Test accuracy, %: mean ranks over 8 settings, best first: FedAvg 1.25, FedProx 1.75, SCAFFOLD 3.00. "

@@ -11,6 +11,7 @@ from experiments.compare.charts.fairness import (
     fairness_description,
     fairness_figure,
     fairness_info,
+    fairness_legend,
     fairness_table,
     worst_tenth,
 )
@@ -41,6 +42,18 @@ def test_as_a_cumulative_curve_and_as_a_violin() -> None:
     assert (line["x"], line["y"]) == ([25.0, 50.0, 75.0, 100.0], [25.0, 50.0, 75.0, 100.0])
     (violin,) = go.Figure(fairness_figure(spreads, "violin")).data
     assert (violin.type, violin.y) == ("violin", (25.0, 50.0, 75.0, 100.0))
+
+
+def test_each_setting_has_a_panel_and_the_legend_one_entry_for_all() -> None:
+    avg = LineStyle("FedAvg", 0, "solid")
+    styles = {name: CellStyle(avg, "", panel) for name, panel in (("a", "Digits · IID"), ("b", "UCI HAR · IID"))}
+    spreads = fairness_info(styles, {"a": [[0.5]], "b": [[0.25], [0.75]]})
+    assert [each.whole_label for each in spreads] == ["FedAvg · Digits · IID", "FedAvg · UCI HAR · IID"]
+    figure = fairness_figure(spreads, "ecdf")
+    assert [trace.get("xaxis", "x") for trace in figure["data"]] == ["x", "x2"]
+    assert [words["text"] for words in figure["layout"]["annotations"]] == ["Digits · IID", "UCI HAR · IID"]
+    assert fairness_figure(spreads, "violin", narrow=True)["layout"]["xaxis2"]["domain"] == [0.0, 1.0]
+    assert fairness_legend(spreads) == [{"label": "FedAvg", "hue": 0, "dash": "solid", "n": "1–2"}]
 
 
 def test_it_says_what_to_do_where_clients_were_not_evaluated() -> None:

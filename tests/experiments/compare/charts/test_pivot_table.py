@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from experiments.charts.chart import csv_text
-from experiments.compare.charts.pivot_table import PivotTable, pivot_caption, pivot_data, pivot_paper_table, pivot_table
+from experiments.compare.charts.pivot_table import (
+    PivotTable,
+    across_axes,
+    pivot_caption,
+    pivot_data,
+    pivot_paper_table,
+    pivot_table,
+)
 from experiments.compare.charts.values import ValueChoice, value_label
 from experiments.labels.metrics import metric_label
 from experiments.papers.tables import table_markdown
@@ -57,6 +64,16 @@ def test_the_axis_across_can_be_chosen_or_all_can_go_across() -> None:
     ]
 
 
+def test_an_axis_that_follows_from_the_others_does_not_go_across() -> None:
+    """Each data set has its number of rounds: with rounds across, half of the table would be empty."""
+    partitions = {"a": "IID", "b": "Shards", "c": "IID", "d": "Shards"}
+    sets = {"a": "Digits", "b": "Digits", "c": "UCI HAR", "d": "UCI HAR"}
+    rounds = {"a": "15 rounds", "b": "15 rounds", "c": "400 rounds", "d": "400 rounds"}
+    axes = {"dataset": sets, "partition": partitions, "strategy": dict.fromkeys("abcd", "FedAvg"), "rounds": rounds}
+    assert across_axes(axes, (), "strategy", LAST) == ("partition",)
+    assert across_axes({"dataset": sets, "rounds": rounds}, (), "dataset", LAST) == ("rounds",)
+
+
 def test_columns_of_one_word_stand_side_by_side_whatever_the_order_of_cells() -> None:
     pivot = table(across=["clients", "strategy"])
     assert pivot.head_levels[0] == [("clients 5", 2), ("clients 9", 2)]
@@ -67,10 +84,10 @@ def test_rounds_asked_for_are_columns() -> None:
     pivot = table(values, ValueChoice("at", at=(10, 20)))
     assert pivot.head == (("round 10",), ("round 20",))
     assert [row for row, _ in pivot.rows] == [
-        *(("fedavg", "clients 5"), ("fedavg", "clients 9"), ("fedprox", "clients 5"), ("fedprox", "clients 9"))
+        *(("clients 5", "fedavg"), ("clients 5", "fedprox"), ("clients 9", "fedavg"), ("clients 9", "fedprox"))
     ]
     assert texts(pivot)[0] == [(0.5, ""), (0.8, "")]
-    assert texts(pivot)[2] == [(0.75, "best"), None]
+    assert texts(pivot)[1] == [(0.75, "best"), None]
 
 
 def test_its_caption_says_what_the_marks_mean_and_what_is_missing() -> None:

@@ -46,6 +46,12 @@ def test_against_an_axis_it_stands_at_its_cells_value() -> None:
     assert (trace["x"], trace["y"], trace["meta"]) == ([0.0, 0.4], [91.15, 91.15], {"hue": 3})
 
 
+def test_against_an_axis_it_stands_in_the_panel_of_its_data_set() -> None:
+    info = against_info(STYLES, {"a": 0.0, "b": 0.4}, dict.fromkeys("ab", Sample({0: 0.9})), ACCURACY, axis="clients")
+    (trace,) = against_published_marks(info, STYLES, {"a": 0.0, "b": 0.4}, {"b": PublishedMark(91.15, "91.15 %")})
+    assert (trace["x"], trace["y"], trace["xaxis"]) == ([0.4], [91.15], "x2")
+
+
 def test_on_bars_it_lies_along_the_bar() -> None:
     info = bars_info(STYLES, {"a": Sample({0: 0.5})}, ACCURACY)
     (trace,) = bar_published_marks(info, STYLES, {cell: PublishedMark(73.0, "73 ± 1 %") for cell in "ab"})

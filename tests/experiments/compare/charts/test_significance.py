@@ -18,6 +18,7 @@ from experiments.compare.charts.significance import (
     level_difference,
     p_text,
     pair_words,
+    signed_text,
     significance_info,
     significance_table,
 )
@@ -70,10 +71,31 @@ def test_it_says_plainly_when_there_are_too_few_settings() -> None:
     (pair,) = five.pairs
     assert pair.ranks is not None
     assert pair.ranks.p == 0.0625
-    assert (
-        pair_words(pair, 1) == "Too few settings to tell over all: 5 differ, and with this comparison at least 6 must."
-    )
-    assert "with 3 comparisons at least 7 must" in pair_words(pair, 3)
+    assert pair_words(pair, 1) == "Too few settings to tell over all: they differ in 5, and at least 6 are needed."
+    assert pair_words(pair, 3).endswith("they differ in 5, and with 3 comparisons at least 7 are needed.")
+
+
+def test_shown_is_what_the_corrected_test_says_or_every_setting_over_three_seeds() -> None:
+    two = compared({"5": {"a": [3.0, 3.1], "b": [1.0, 1.1]}})
+    three = compared({"5": {"a": [3.0, 3.1, 3.0], "b": [1.0, 1.1, 1.1]}})
+    split = compared({"5": {"a": [3.0, 3.1, 3.0], "b": [1.0, 1.1, 1.1]}, "9": {"a": [1.0] * 3, "b": [1.0] * 3}})
+    # The loss of a is higher: b is shown to be better where three seeds say so, everywhere.
+    assert [info.pairs[0].better_shown for info in (two, three, split)] == [0, -1, 0]
+    assert two.pairs[0].losses == 1
+    table = {str(n): {"a": [n + 1.0, n + 1.5], "b": [n + 0.5, n + 0.5 - n / 10]} for n in range(8)}
+    assert compared(table, ACCURACY).pairs[0].better_shown == 1
+    assert [compared(table).pairs[0].better_shown, compared(table).pairs[0].common_seeds] == [-1, [2] * 8]
+
+
+def test_more_methods_than_a_matrix_holds_are_named() -> None:
+    info = compared({"5": {letter: [1.0, 2.0] for letter in "abcdefghijklmn"}})
+    assert (len(info.methods), info.left_out) == (12, ("m", "n"))
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    assert [signed_text(value, ACCURACY) for value in (0.42, -0.42, -0.0004, 0.0004)] == [
+        *("+0.42", "-0.42", "0.00", "0.00")
+    ]
 
 
 def test_over_many_settings_it_tests_cell_means_and_never_pools_seeds() -> None:
@@ -250,5 +272,13 @@ def test_the_forest_has_a_row_per_setting_and_zero_to_cross() -> None:
     )
 
 
+def test_on_a_narrow_screen_the_forest_has_names_above_its_rows() -> None:
+    info = compared({"5": {"a": [0.9, 0.95], "b": [0.5, 0.55]}, "9": {"a": [0.5, 0.6], "b": [0.55, 0.5]}}, ACCURACY)
+    layout = forest_figure(info.pairs[0], ACCURACY, narrow=True)["layout"]
+    assert [(each["text"], each["x"], each["y"]) for each in layout["annotations"]] == [("9", 0, "9"), ("5", 0, "5")]
+    assert layout["yaxis"]["showticklabels"] is False
+    assert layout["xaxis"]["title"]["text"] == "Difference, points"
+
+
 def test_p_values_are_short() -> None:
-    assert [p_text(p) for p in (0.0001, 0.0312, 1.0)] == ["< 0.001", "0.031", "1.000"]
+    assert [p_text(p) for p in (0.0001, 0.0312, 1.0)] == ["p < 0.001", "p = 0.031", "p = 1.000"]

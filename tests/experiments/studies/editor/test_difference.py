@@ -22,6 +22,9 @@ def changes(**fields: Any) -> list[Change]:
 def test_nothing_differs_at_first() -> None:
     assert changes() == []
     assert changes(seeds=[0, 1, 2]) == []
+    skew = {"partition": {"name": "label-dirichlet", "alpha": [0.1, 1.0]}}
+    as_browsers_write = {"partition": {"name": "label-dirichlet", "alpha": [0.1, 1]}}
+    assert study_changes({"blocks": [{**BLOCK, **skew}]}, {"blocks": [{**BLOCK, **as_browsers_write}]}) == []
 
 
 def test_a_changed_value_and_its_path() -> None:
@@ -30,7 +33,7 @@ def test_a_changed_value_and_its_path() -> None:
 
 def test_an_axis_tells_only_the_values_that_came_and_went() -> None:
     assert changes(strategy=[{"name": "fedavg"}, {"name": "scaffold"}, {"name": "fedprox", "mu": [1, 2]}]) == [
-        Change("blocks.0.strategy", "Strategy", ("fedprox · mu 0.1",), ("scaffold", "fedprox · mu 1, 2"))
+        Change("blocks.0.strategy", "Strategy", ("FedProx (μ = 0.1)",), ("SCAFFOLD", "FedProx (μ = 1, 2)"))
     ]
     assert changes(seeds=5) == [Change("blocks.0.seeds", "Seeds", (), ("3", "4"))]
 
@@ -51,7 +54,7 @@ def test_fields_at_depth_have_their_own_line() -> None:
     local = {"batch_size": 64, "optimizer": {"name": "adam"}}
     assert changes(local=local) == [
         Change("blocks.0.local.batch_size", "Batch size", ("32",), ("64",)),
-        Change("blocks.0.local.optimizer", "Optimizer", ("sgd · lr 0.01",), ("adam",)),
+        Change("blocks.0.local.optimizer", "Optimizer", ("SGD (lr = 0.01)",), ("Adam",)),
     ]
 
 

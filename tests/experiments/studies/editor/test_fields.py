@@ -31,6 +31,7 @@ def test_a_components_parameters_have_default_range_and_words() -> None:
     mu = fedprox["parameters"][0]
     assert (mu["path"], mu["kind"], mu["default"], mu["range"]) == ("mu", "number", 0.01, "0 or more")
     assert mu["description"] == "Weight of the proximal term."
+    assert (fedprox["short_label"], fedprox["named_by"], mu["symbol"]) == ("FedProx", ("mu",), "μ")
 
 
 def test_a_composed_strategy_is_three_parts_with_parameters_of_their_own() -> None:

@@ -35,12 +35,15 @@ class Frame:
 
 
 def draw_chart(chart: Mapping[str, Any]) -> str:
-    """`lines` has by label its points: x, mean, and low and high or nothing."""
+    """`lines` has by label its points: x, mean, and low and high or nothing; with `log_x` those above 0 are drawn."""
+    log_x: bool = chart.get("log_x", False)
     lines: dict[str, Points] = {label: known_points(points) for label, points in chart["lines"].items()}
+    if log_x:
+        lines = {label: logarithmic_points(points) for label, points in lines.items()}
     top = LEGEND_LINE * len(lines)
     frame = Frame(*value_limits(lines), top)
     parts = [
-        *draw_axes(frame, chart["x"], chart["y"]),
+        *draw_axes(frame, chart["x"], chart["y"], log_ticks(*frame.x) if log_x else round_ticks(*frame.x), log_x=log_x),
         *(part for place, points in enumerate(lines.values()) for part in draw_line(points, frame, line_colour(place))),
         *(part for place, label in enumerate(lines) for part in draw_legend_entry(place, label)),
     ]
@@ -52,6 +55,17 @@ def draw_chart(chart: Mapping[str, Any]) -> str:
 
 def known_points(points: Points) -> Points:
     return [point for point in points if point[1] is not None]
+
+
+def logarithmic_points(points: Points) -> Points:
+    return [(math.log10(x), *values) for x, *values in points if x]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 of each decade between these logarithms."""
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    ticks = [round(first * 10.0**decade, 12) for decade in decades for first in (1, 2, 5)]
+    return [tick for tick in ticks if low - 1e-9 <= math.log10(tick) <= high + 1e-9]
 
 
 def line_colour(place: int) -> str:
@@ -66,14 +80,14 @@ def value_limits(lines: Mapping[str, Points]) -> tuple[tuple[float, float], tupl
     return (min(x, default=0.0), max(x, default=1.0)), (low - room, high + room)
 
 
-def draw_axes(frame: Frame, x: str, y: str) -> Iterator[str]:
+def draw_axes(frame: Frame, x: str, y: str, x_ticks: Sequence[float], *, log_x: bool) -> Iterator[str]:
     left, right, bottom = LEFT, WIDTH - RIGHT, frame.up(frame.y[0])
     for value in round_ticks(*frame.y):
         at = frame.up(value)
         yield f'<path d="M{left},{at:.1f}H{right}" stroke="#d9dde2"/>'
         yield f'<text x="{left - 6}" y="{at + 4:.1f}" text-anchor="end" fill="#4a4a4a">{value:g}</text>'
-    for value in round_ticks(*frame.x):
-        at = frame.across(value)
+    for value in x_ticks:
+        at = frame.across(math.log10(value) if log_x else value)
         yield f'<text x="{at:.1f}" y="{bottom + 18:.1f}" text-anchor="middle" fill="#4a4a4a">{value:g}</text>'
     yield f'<path d="M{left},{bottom:.1f}H{right}" stroke="#4a4a4a"/>'
     yield f'<text x="{(left + right) / 2}" y="{bottom + 36:.1f}" text-anchor="middle">{escape(x)}</text>'
