@@ -9,8 +9,9 @@ PROCESSES ?= 2
 PYTEST_FLAGS ?=
 FAULTS_FLAGS ?=
 BENCH_FLAGS ?=
+LOAD_FLAGS ?=
 
-.PHONY: up check test integration bench faults lint ruff types contracts migrations lock client
+.PHONY: up check test integration bench faults load lint ruff types contracts migrations lock client
 
 # Tests start a hundred Python processes: the first one compiles for all, even where the shell forbids it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -26,6 +27,7 @@ SLOW := tests/e2e tests/benchmarks/test_faults.py tests/experiments/presets/test
   tests/workers/engine/test_resume.py::test_a_run_that_is_killed_ends_equal_to_the_bit tests/config/test_worker_host.py \
   tests/workers/apps/test_examples_are_flower_apps.py::test_flowers_own_simulation_gives_what_the_reference_says \
   tests/config/test_health_and_secrets.py tests/experiments/catalog/test_plugins_live.py \
+  tests/clients/test_notebook.py tests/clients/test_outage.py \
   tests/config/test_up.py::test_it_starts_serves_restarts_what_crashes_stops_and_comes_back_with_its_data \
   tests/workers/engine/test_ray.py::test_it_is_stopped_and_goes_on_to_the_end_that_the_sequential_executor_reaches \
   tests/workers/engine/test_ray.py::test_a_runtime_that_does_not_start_is_started_again_and_one_that_ends_later_fails_the_run
@@ -37,16 +39,23 @@ check: $(TESTABLE) lint
 test: $(TESTABLE) lint
 	@$(PYTEST) $(PYTEST_FLAGS)
 
-# What needs programs that are too large for every test: a paper in TeX with a downloaded figure and table.
+# What needs programs that are too large for every test: a paper in TeX with a downloaded figure and table, a cluster of two Ray
+# nodes, MLflow, a store that speaks S3, a Slurm cluster of one node.
 integration: $(TESTABLE)
 	@sh tests/install-texlive.sh
-	@$(BIN)/python -m pytest -q tests/experiments/papers/compile_paper.py
+	@sh tests/install-slurm.sh
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r tests/integration-requirements.txt -c requirements.lock
+	@$(BIN)/python -m pytest -q tests/experiments/papers/compile_paper.py tests/workers/engine/ray_cluster.py \
+	  tests/clients/mlflow_partner.py tests/workers/queue/s3_store.py tests/experiments/queue/slurm_cluster.py
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m benchmarks $(BENCH_FLAGS)
 
 faults: $(INSTALLED)
 	@$(BIN)/python -m benchmarks.faults $(FAULTS_FLAGS)
+
+load: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.load $(LOAD_FLAGS)
 
 # Two at a time, types first: they take the longest.
 lint: $(TESTABLE)

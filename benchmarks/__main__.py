@@ -17,7 +17,7 @@ from importlib.util import find_spec
 
 from benchmarks.publish import ROOT, benchmark_parser
 
-PARTS = ("engine", "study", "clients", "tracking", "platform", "export", "readers", "compare", "gpu")
+PARTS = ("engine", "study", "clients", "tracking", "logged", "platform", "export", "readers", "compare", "gpu")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

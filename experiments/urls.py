@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from experiments.access.views import audit, log_in, me, people
+from experiments.access.views import audit, log_in, me, people, sign_on
 from experiments.bookmarks import views as bookmarks
 from experiments.catalog import views as catalog
 from experiments.client_data import views as client_data
@@ -16,6 +16,7 @@ from experiments.leaderboard import views as leaderboard
 from experiments.notes import views as notes
 from experiments.presets import views as presets
 from experiments.queue.views import queue, workers
+from experiments.result_imports import views as result_imports
 from experiments.results.views import charts, files, run
 from experiments.studies.views import actions, editor, studies, study
 
@@ -59,6 +60,8 @@ urlpatterns = [
     path("runs/<int:pk>/notes", notes.run_notes, name="run-notes"),
     path("notes/<int:pk>/<slug:action>", notes.note_action, name="note-action"),
     path("runs/<int:pk>/<slug:action>", actions.run_action, name="run-action"),
+    path("imports", result_imports.imports_page, name="imports"),
+    path("imports/<int:pk>/undo", result_imports.undo, name="import-undo"),
     path("queue", queue.queue_page, name="queue"),
     path("queue/runs/<slug:action>", queue.runs_action, name="queue-runs"),
     path("queue/studies/<slug:action>", queue.studies_action, name="queue-studies"),
@@ -66,6 +69,7 @@ urlpatterns = [
     path("compare/charts/<slug:name>", page.chart_json, name="compare-chart"),
     path("compare/charts/<slug:name>.<slug:kind>", downloads.chart_file, name="compare-file"),
     path("compare/tables/<slug:name>.<slug:kind>", downloads.table_file, name="compare-table"),
+    path("compare/table.<slug:kind>", downloads.old_table_file, name="compare-table-old"),
     path("shared/<str:secret>", shared.shared, name="shared"),
     path("shared/<str:secret>/charts/<slug:name>", shared.shared_chart, name="shared-chart"),
     path("shared/<str:secret>/charts/<slug:name>.<slug:kind>", shared.shared_chart_file, name="shared-file"),
@@ -100,5 +104,7 @@ urlpatterns = [
     path("audit", audit.audit, name="audit"),
     path("choose-password/<str:uidb64>/<str:token>", log_in.ChoosePassword.as_view(), name="choose-password"),
     path("log-in", log_in.LogIn.as_view(), name="login"),
+    path("log-in/sign-on", sign_on.sign_on_begin, name="sign-on"),
+    path("log-in/sign-on/return", sign_on.sign_on_return, name="sign-on-return"),
     path("log-out", LogoutView.as_view(), name="logout"),
 ]

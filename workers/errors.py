@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 
 @dataclass(frozen=True, order=True)
@@ -30,13 +31,18 @@ class TributaryError(Exception):
         return "\n".join([self.detail, *lines])
 
 
+MOST_PROBLEMS = 1_000
+"""Of one answer: more are hardly somebody's mistakes, and each is worded for its reader."""
+
+
 class SpecError(TributaryError):
     """A spec or a grid that cannot be run; `errors` lists every problem, each with its path."""
 
     def __init__(self, errors: Iterable[Problem], detail: str | None = None) -> None:
-        problems = tuple(sorted(set(errors)))
+        problems = tuple(sorted(set(islice(errors, MOST_PROBLEMS))))
         noun = "problem" if len(problems) == 1 else "problems"
-        super().__init__(detail or f"The spec has {len(problems)} {noun}.", problems)
+        count = f"{len(problems)}" if len(problems) < MOST_PROBLEMS else f"{MOST_PROBLEMS:,} or more"
+        super().__init__(detail or f"The spec has {count} {noun}.", problems)
 
 
 class FederationError(TributaryError):

@@ -19,6 +19,7 @@ from django.db import connection
 
 from experiments.access.services.tokens import token_create
 from experiments.models import User
+from experiments.results.services.curves import insert_from_rows
 from experiments.studies.services.launch import study_launch
 
 CHUNK = 1 << 20
@@ -27,12 +28,9 @@ REPEATS = 3
 KINDS = {"csv": "", "csv, gzipped": "gzip", "ndjson": "", "json": "", "parquet": ""}
 METRICS = ["accuracy", "loss", "f1", "train_loss", "bytes_up", "bytes_down", "seconds", "seconds_train"]
 METRICS += ["seconds_aggregate", "seconds_evaluate", *(f"recall.{each}" for each in range(10))]
-# As workers write them: round after round, two runs at a time.
-FILL = """
-INSERT INTO experiments_metric (run_id, round, name, value)
+ROWS = """
 SELECT run.id, round, name, random()
 FROM experiments_run AS run, generate_series(1, %s) AS round, unnest(%s) AS name
-ORDER BY run.id / 2, round, run.id
 """
 
 
@@ -87,9 +85,9 @@ def measure_export(lab: LabSize) -> dict[str, Any]:
 
 def fill_metrics(lab: LabSize) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(FILL, [lab.rounds, METRICS])
+        cursor.execute(insert_from_rows(ROWS), [lab.rounds, METRICS])
         cursor.execute("UPDATE experiments_run SET rounds_done = %s", [lab.rounds])
-        cursor.execute("VACUUM ANALYZE experiments_metric")
+        cursor.execute("VACUUM ANALYZE experiments_curveblock")
 
 
 @contextmanager

@@ -23,9 +23,11 @@ from experiments.operations.health import health
 from experiments.operations.metrics import metrics
 from experiments.presets import api as presets
 from experiments.queue import api as queue
+from experiments.result_imports import api as result_imports
 from experiments.results import api as results
 from experiments.results.live import api as live
 from experiments.studies import api as studies
+from experiments.study_archives import api as study_archives
 
 api = LabAPI(
     title="Tributary",
@@ -46,8 +48,10 @@ for feature in (
     datasets,
     flower_apps,
     logged_runs,
+    result_imports,
     client_data,
     export,
+    study_archives,
     compare,
     leaderboard,
     notes,

@@ -36,6 +36,7 @@ from workers.apps.package import MOST_BYTES, AppError, AppPackage
 from workers.errors import Problem, SpecError
 from workers.home import ROOT
 from workers.spec import AppSpec, PlannedRun
+from workers.store.apps import app_publish
 
 CHECK_SECONDS = 60
 WAIT_SECONDS = 5.0
@@ -61,6 +62,7 @@ def version_keep(name: str, version: str) -> None:
         if package.hash != version:
             raise AppError(f"{name} was changed while the study was launched: launch it again.") from None
         keep_version(package)
+    app_publish(name, version)
 
 
 def app_upload(*, actor: User, name: str, size: int, content: IO[bytes] | None) -> AppPackage:
@@ -89,6 +91,7 @@ def app_add(*, actor: User | None, source: Path | IO[bytes]) -> AppPackage:
     if require_app(package.name).origin != "added":
         remove_app(package.name)
         raise ConflictError(f"{package.name} comes from a folder of TRIBUTARY_APPS, which goes first: change it there.")
+    app_publish(package.name, package.hash)
     with transaction.atomic():
         audit_record(
             actor=actor, action="app.add", subject=f"app {package.name}", version=package.version, hash=package.hash

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from config.http_protocol import LimitedProtocol
 
 from tests.live import pieces_taken
 
+HEAVY = 15_000_000
+
 
 class Impatient(LimitedProtocol):
     head_seconds = 0.3
@@ -24,8 +27,12 @@ class Impatient(LimitedProtocol):
     most_waiting = 3
 
 
+class Narrow(LimitedProtocol):
+    most_unread = 20_000_000
+
+
 class Server:
-    def __init__(self) -> None:
+    def __init__(self, protocol: type[LimitedProtocol] = Impatient) -> None:
         config = uvicorn.Config(
             self.application,
             port=0,
@@ -33,7 +40,7 @@ class Server:
             interface="asgi3",
             timeout_keep_alive=1,
             log_level="error",
-            http=Impatient,
+            http=protocol,
             ws="none",
             h11_max_incomplete_event_size=MOST_HEAD_BYTES,
         )
@@ -53,7 +60,7 @@ class Server:
             for _ in range(4):
                 await asyncio.sleep(0.2)
                 await send({"type": "http.response.body", "body": b"data: 1\n\n", "more_body": True})
-        await send({"type": "http.response.body", "body": b"whole"})
+        await send({"type": "http.response.body", "body": b"x" * HEAVY if scope["path"] == "/heavy" else b"whole"})
 
     @property
     def port(self) -> int:
@@ -62,7 +69,13 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    running = Server()
+    with running_server(Impatient) as running:
+        yield running
+
+
+@contextmanager
+def running_server(protocol: type[LimitedProtocol]) -> Iterator[Server]:
+    running = Server(protocol)
     running.thread.start()
     while not running.server.started:
         time.sleep(0.01)
@@ -163,6 +176,20 @@ def test_a_reader_that_does_not_read_is_disconnected(server: Server) -> None:
         while len(server.server.server_state.connections) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not server.server.server_state.connections
+
+
+def test_answers_that_nobody_reads_make_room_the_oldest_first() -> None:
+    with running_server(Narrow) as server:
+        readers = []
+        for _ in range(3):
+            readers.append(connect(server))
+            readers[-1].sendall(b"GET /heavy HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n\r\n")
+            time.sleep(0.2)
+        sizes = [len(read_to_end(reader)) for reader in readers]
+        for reader in readers:
+            reader.close()
+    assert sizes[0] < HEAVY
+    assert sizes[2] > HEAVY
 
 
 def test_a_stream_that_is_quiet_for_longer_than_a_sender_may_be_stays_open(server: Server) -> None:

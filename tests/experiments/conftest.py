@@ -164,6 +164,26 @@ def everyone(
     return clients | programs | {"visitor": visitor(owner)}
 
 
+@pytest.fixture
+def signed_on(settings: Any, admin: User) -> dict[str, User]:
+    """People of an OpenID Connect provider, with the role that their groups give them, in a lab without passwords."""
+    from config.sign_on import SignOn
+
+    from experiments.access.services.sign_on import sign_on_person
+
+    roles = {"students": "viewer", "lab": "member", "heads": "admin"}
+    settings.SIGN_ON = SignOn(issuer="http://127.0.0.1:1", client_id="tributary", name="Uni", group_roles=roles)
+    settings.PASSWORD_LOGIN = False
+    claims = {
+        "viewer": {"sub": "1", "preferred_username": "vera", "groups": ["students"]},
+        "member": {"sub": "2", "preferred_username": "moritz", "groups": ["students", "lab"]},
+        "admin": {"sub": "3", "preferred_username": "hanna", "groups": ["heads"]},
+    }
+    return {
+        role: sign_on_person(sign_on=settings.SIGN_ON, claims=own, address="127.0.0.1") for role, own in claims.items()
+    }
+
+
 def visitor(owner: User) -> Client:
     """Has opened a share link, has no account, and tries the link's secret as a token."""
     from django.test import Client

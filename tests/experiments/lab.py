@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from experiments.models import Metric, Round, Run, RunState, Study, User
+from experiments.logged_runs.services import LoggedRound, LoggedStart, logged_rounds_record, logged_run_start
+from experiments.models import Round, Run, RunState, Study, User
+from experiments.result_imports.services import SourceRun, results_import
+from experiments.results.services.curves import values_write
 from experiments.studies.services.launch import study_launch
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -50,11 +53,7 @@ def runs_in_order(study: Study) -> list[Run]:
 def record(run: Run, metrics: Mapping[str, Sequence[float]], state: RunState | None = None) -> Run:
     """Writes each metric's values as rounds 0, 1, 2 ... and moves the run to that state."""
     rounds = max(len(values) for values in metrics.values())
-    Metric.objects.bulk_create(
-        Metric(run=run, round=index, name=name, value=value)
-        for name, values in metrics.items()
-        for index, value in enumerate(values)
-    )
+    values_write((run.pk, index, name, value) for name, values in metrics.items() for index, value in enumerate(values))
     Round.objects.bulk_create(Round(run=run, round=index, cohort=[0, 1]) for index in range(rounds))
     run.rounds_done = rounds - 1
     return moved(run, state or RunState.DONE)
@@ -68,3 +67,18 @@ def moved(run: Run, state: RunState, reason: str = "") -> Run:
     run.finished = None if state in (RunState.QUEUED, RunState.RUNNING) else NOON.replace(second=30)
     run.save()
     return run
+
+
+def imported(owner: User) -> Study:
+    """A study with one run that another tool computed."""
+    source = SourceRun("Old", "a", {"mu": 0.1}, 0, [LoggedRound(1, {"accuracy": 0.5})])
+    (run,) = results_import(owner=owner, kind="csv", source="old.csv", runs=[source])
+    return Study.objects.get(pk=run.holder)
+
+
+def logged(owner: User) -> Study:
+    """A study with one run that a script is telling."""
+    start = LoggedStart(study="My own loop", script="train.py", config={"mu": 0.1}, seed=0, key="a", provenance={})
+    run, study, _ = logged_run_start(owner=owner, start=start)
+    logged_rounds_record(actor=owner, run=run, rounds=[LoggedRound(1, {"accuracy": 0.5})])
+    return study

@@ -33,6 +33,7 @@ def store_folder() -> Path:
 def distribution_key(spec: RunSpec) -> str:
     """Raises a `StalePluginError` where this process holds other code than the files have by now."""
     catalog = load_catalog()
+    catalog.refresh()
     dataset, partition = catalog.datasets[spec.dataset.name], catalog.partitions[spec.partition.name]
     require_unchanged(dataset)
     require_unchanged(partition)

@@ -80,7 +80,7 @@ def run_spec(spec: RunSpec, options: argparse.Namespace) -> int:
 
 
 def checkpoint_policy(spec: RunSpec, options: argparse.Namespace, terminal: Terminal) -> Any:
-    """Strict: a folder with nothing but another run's checkpoints is a mistake, not a place to start afresh."""
+    """A folder with nothing but another run's checkpoints is a mistake, not a place to start afresh."""
     if options.checkpoint is None:
         return None
     from workers.engine.checkpoint import CheckpointPolicy, checkpoints_in, load_newest_checkpoint
@@ -90,10 +90,14 @@ def checkpoint_policy(spec: RunSpec, options: argparse.Namespace, terminal: Term
         terminal.write_event("checkpoint", round=number, path=str(path))
 
     policy = CheckpointPolicy(
-        options.checkpoint, options.every, resume=checkpoints_in(options.checkpoint), on_saved=tell_saved
+        options.checkpoint,
+        options.every,
+        resume=checkpoints_in(options.checkpoint),
+        on_saved=tell_saved,
+        unusable="No checkpoint can be used; choose another folder.",
     )
     device = device_from_name(options.device).type
-    if state := load_newest_checkpoint(policy, canonical_hash(spec), device=device, strict=True):
+    if state := load_newest_checkpoint(policy, canonical_hash(spec), device=device):
         terminal.write_remark(f"Going on after round {state.round}.")
     return policy
 

@@ -11,7 +11,7 @@ import torch
 from workers.catalog import load_catalog
 from workers.engine.adversary import Adversary
 from workers.engine.clients import ClientMapping
-from workers.engine.compression import UplinkCompression
+from workers.engine.compression import Compression
 from workers.engine.evaluation import Evaluator
 from workers.engine.federation import Federation, make_federation
 from workers.engine.messages.arrays import Tensors
@@ -20,12 +20,14 @@ from workers.engine.prepared import DEVICE_COPIES, prepared_federation
 from workers.engine.server.method import Method, MethodContext
 from workers.engine.server.participation import Participation
 from workers.engine.server.selector import Selector
+from workers.engine.server.step_size import ServerStepSize
 from workers.engine.training.network import Network, dtype_of, make_network, stacked_gradients
 from workers.engine.training.rule import ClientStore
 from workers.engine.training.samples_on_demand import SamplesOnDemand
 from workers.engine.training.trainer import Samples, Trainer
 from workers.errors import Problem, SpecError, TributaryError
 from workers.spec import RunSpec
+from workers.spec.runspec import schedules_server
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,9 @@ class Setup:
     trainer: Trainer
     evaluator: Evaluator
     adversary: Adversary | None = None
-    compression: UplinkCompression | None = None
+    compression: Compression | None = None
     selector: Selector | None = None
+    step_size: ServerStepSize | None = None
 
 
 def make_setup(
@@ -90,6 +93,7 @@ def make_setup(
         make_adversary(spec, federation, network),
         make_compression(spec, network, trainer.store),
         None if spec.selection.name == "uniform" else Selector(participation, evaluator),
+        ServerStepSize(spec, tuple(network.buffers)) if schedules_server(spec) else None,
     )
 
 
@@ -99,10 +103,10 @@ def make_adversary(spec: RunSpec, federation: Federation, network: Network) -> A
     return Adversary(spec.attack, spec.seed, malicious_clients(spec, federation.clients), tuple(network.buffers))
 
 
-def make_compression(spec: RunSpec, network: Network, store: ClientStore) -> UplinkCompression | None:
+def make_compression(spec: RunSpec, network: Network, store: ClientStore) -> Compression | None:
     if spec.compression is None:
         return None
-    return UplinkCompression(spec.compression, spec.seed, tuple(network.buffers), store)
+    return Compression(spec.compression, spec, tuple(network.buffers), store)
 
 
 def sample_counts(federation: Federation) -> ClientMapping[int]:

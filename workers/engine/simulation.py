@@ -25,6 +25,7 @@ from workers.engine.messages.flower import quiet_flower
 from workers.engine.messages.grid import CohortGrid
 from workers.engine.provenance import run_provenance
 from workers.engine.records import Result, RoundRecord
+from workers.engine.server.fine_tuning import FineTuner
 from workers.engine.server.loop import OnRound, Progress, ServerLoop
 from workers.engine.server.survey import run_survey
 from workers.engine.setup import Setup, device_from_name, make_setup
@@ -67,8 +68,13 @@ def simulate(
         with quiet_flower():
             if on_start is not None:
                 on_start(executor.name)
-            loop = make_loop(setup, executor, saved_state, on_round)
-            run_rounds(loop, setup, executor, policy, identity.hash)
+            fine_tuner = make_fine_tuner(setup, executor)
+            loop = make_loop(setup, executor, saved_state, on_round, fine_tuner)
+            try:
+                run_rounds(loop, setup, executor, policy, identity.hash)
+            finally:
+                if fine_tuner is not None:
+                    fine_tuner.close()
     finally:
         executor.close()
     return Result(
@@ -84,8 +90,17 @@ def simulate(
     )
 
 
+def make_fine_tuner(setup: Setup, executor: Executor) -> FineTuner | None:
+    spec = setup.method.fine_tune
+    return None if spec is None else FineTuner(spec, setup, executor.name)
+
+
 def make_loop(
-    setup: Setup, executor: Executor, saved_state: CheckpointState | None, on_round: OnRound | None
+    setup: Setup,
+    executor: Executor,
+    saved_state: CheckpointState | None,
+    on_round: OnRound | None,
+    fine_tuner: FineTuner | None = None,
 ) -> ServerLoop:
     grid = CohortGrid(setup.participation, executor, setup.device, setup.evaluator.evaluate_per_client)
     progress = Progress(setup.initial)
@@ -102,6 +117,8 @@ def make_loop(
         setup.adversary,
         setup.compression,
         setup.selector,
+        fine_tuner,
+        setup.step_size,
     )
     if saved_state is not None:
         restore_progress(loop, setup, saved_state)

@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workers.catalog import load_catalog
 from workers.errors import Problem, SpecError
 from workers.spec.appspec import AnySpec, parse_spec
 from workers.spec.identity import CellIdentity, cell_identity
 
 DEFAULT_LIMIT = 10_000
+MOST_WORDED = 20_000
+"""Problems of all variants together, most of them the same: whoever asks waits for no more than these."""
 VALID_SEEDS = range(2**31)
 
 
@@ -60,13 +63,16 @@ def expand(blocks: Sequence[Mapping[str, Any]], *, limit: int = DEFAULT_LIMIT) -
 def plan_runs(blocks: Sequence[Mapping[str, Any]]) -> Grid:
     runs: dict[str, PlannedRun] = {}
     problems: set[Problem] = set()
-    parser = CellParser()
+    parser, worded = CellParser(), 0
     for index, block in enumerate(blocks):
         for variant in value_variants(with_seeds(block), "", f"blocks.{index}"):
             try:
                 run = parser.plan(variant.value)
             except SpecError as error:
                 problems |= {problem_as_written(problem, variant, index, block) for problem in error.errors}
+                worded += len(error.errors)
+                if worded > MOST_WORDED:
+                    raise SpecError(problems) from None
                 continue
             runs.setdefault(run.hash, run)
     if problems:
@@ -78,6 +84,7 @@ class CellParser:
     """Runs that differ only in seed are checked and hashed as one: most of a grid is seeds."""
 
     def __init__(self) -> None:
+        load_catalog().refresh()
         self.cells: dict[str, tuple[AnySpec, CellIdentity]] = {}
 
     def plan(self, data: Mapping[str, Any]) -> PlannedRun:

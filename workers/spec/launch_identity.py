@@ -72,5 +72,6 @@ def source_changes(spec: RunSpec, before: Mapping[str, Any], now: Mapping[str, A
 
 
 def data_name(spec: RunSpec) -> str:
-    file = getattr(spec.dataset, "file", None)
-    return f"{file}.npz" if file else spec.dataset.name
+    if file := getattr(spec.dataset, "file", None):
+        return f"{file}.npz"
+    return getattr(spec.dataset, "set", None) or spec.dataset.name

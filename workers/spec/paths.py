@@ -10,6 +10,8 @@ APP_FIELDS = ("name", "config", "clients", "metrics")
 ADDED_LATER = {
     "feature_noise_kind": "variance",
     "selection": "uniform",
+    "server_schedule": "constant",
+    "server_schedule.warmup": 0,
     "local.schedule": "constant",
     "local.schedule.warmup": 0,
     "local.label_smoothing": 0.0,

@@ -12,7 +12,7 @@ from workers.spec.runspec import RunSpec
 PAGE = ROOT / "docs" / "fields.md"
 COMPONENTS = {
     "dataset": "[data.md](data.md)",
-    "model": "the page **Catalog**",
+    "model": "[models.md](models.md)",
     "strategy": "[strategies.md](strategies.md)",
     "partition": "the page **Catalog**",
     "local.optimizer": "the page **Catalog**",

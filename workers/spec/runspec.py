@@ -35,6 +35,7 @@ EVERYTHING_SHARED = (
     "At ratio 1 everything is shared and no client holds anything out to evaluate on: take a lower ratio, or evaluate "
     "on the server with a data set that has a test set."
 )
+CONSTANT = "leave it constant."
 NEEDED_VALIDATION = 0.1
 NO_VALIDATION = (
     f"needs a validation part: take a share above 0, or leave the field out, which means {NEEDED_VALIDATION:g}."
@@ -145,6 +146,8 @@ class RunSpec(SpecPart):
     rounds: int = Field(20, ge=1, le=1_000_000)
     """Server steps."""
     local: Local = Field(default_factory=Local)
+    server_schedule: ScheduleChoice = ConstantSchedule()
+    """How the server's learning rate goes over the rounds; where it has none, its share of the way to the new model."""
     evaluation: Evaluation = Evaluation()
     stop: Stop = Stop()
     attack: AttackChoice | None = None
@@ -312,6 +315,7 @@ def cross_problems(spec: RunSpec) -> Iterator[Problem]:
         yield from fit_problems(catalog.get(kind, params.name), spec)
     yield from class_weight_problems(spec)
     yield from local_training_problems(spec)
+    yield from server_schedule_problems(spec)
     for path, part in spec.parts.items():
         yield from part.problems(spec, path)
     if spec.clients is None and facts.natural_clients is None:
@@ -356,6 +360,18 @@ def local_training_problems(spec: RunSpec) -> Iterator[Problem]:
     if local.keep_optimizer and not catalog.strategies[spec.strategy.name].sends_models(spec.strategy):
         label = catalog.strategies[spec.strategy.name].label
         yield Problem("local.keep_optimizer", f"{label} hands on or forgets what clients keep: leave it off.")
+
+
+def schedules_server(spec: RunSpec) -> bool:
+    return spec.server_schedule != ConstantSchedule()
+
+
+def server_schedule_problems(spec: RunSpec) -> Iterator[Problem]:
+    strategy = load_catalog().strategies[spec.strategy.name]
+    if schedules_server(spec) and strategy.keeps_its_model:
+        yield Problem("server_schedule", f"{strategy.label} goes on from the model that it made itself: {CONSTANT}")
+    elif schedules_server(spec) and not strategy.sends_models(spec.strategy):
+        yield Problem("server_schedule", f"{strategy.label} has no step from one model to the next: {CONSTANT}")
 
 
 def fit_problems(component: Component, spec: RunSpec) -> tuple[Problem, ...]:

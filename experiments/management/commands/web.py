@@ -11,6 +11,10 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **__: Any) -> None:
         from config.processes import child_environment, web_command
+        from config.web_host import run_web_processes
 
+        if settings.WEB_PROCESSES > 1:
+            run_web_processes()
+            return
         command = web_command(settings.HOST, settings.PORT)
         os.execve(command[0], command, child_environment())

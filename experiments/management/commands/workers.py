@@ -14,10 +14,12 @@ class Command(BaseCommand):
             "--check", action="store_true", help="start nothing; fail if no worker of this machine lives"
         )
 
-    def handle(self, *_: Any, name: str, check: bool, **__: Any) -> None:
+        parser.add_argument("--idle", type=int, help="end after so many seconds without a run, as jobs of Slurm do")
+
+    def handle(self, *_: Any, name: str, check: bool, idle: int | None, **__: Any) -> None:
         from config import worker_host
 
         if not check:
-            worker_host.run_workers(name)
+            worker_host.run_workers(name, idle)
         elif not worker_host.has_living_workers():
             raise CommandError("No worker of this machine has been heard of lately.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from experiments.api.urls import api
-from experiments.models import Baseline, Note, Run, SavedView, ShareLink, Study, User
+from experiments.models import Baseline, Job, Note, Run, SavedView, ShareLink, Study, User
 from tests.experiments import lab
 
 PEOPLE = ("nobody", "viewer", "stranger", "owner", "admin", "read token", "write token")
@@ -28,7 +29,7 @@ class Row:
     """What each of them gets, in the order of PEOPLE."""
 
     statuses: tuple[int, ...]
-    body: dict[str, Any] | None = None
+    body: Any = None
     query: str = ""
 
 
@@ -40,15 +41,18 @@ def launch(status: int, body: dict[str, Any]) -> Row:
     return Row((401, 403, status, status, status, 403, status), body)
 
 
-def manage(status: int, body: dict[str, Any] | None = None) -> Row:
+def manage(status: int, body: Any = None) -> Row:
     return Row((401, 403, 403, status, status, 403, status), body)
 
 
 NOT_THERE = 999_999
 STUDY = {"name": "Mine", "blocks": [{**lab.BLOCK, "rounds": 1}]}
+IMPORT = {"kind": "csv", "runs": [{"study": "Old", "name": "a", "rounds": [{"round": 1, "metrics": {"loss": 1.0}}]}]}
 ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/catalog"): read(),
     ("GET", "/datasets"): read(),
+    ("POST", "/datasets/own/import"): launch(422, {"path": "/not/there"}),  # outside of the folders for imports
+    ("GET", "/datasets/jobs/{job}"): read(),
     ("GET", "/apps"): read(),
     ("POST", "/apps"): Row((401, 403, 403, 403, 422, 403, 403)),  # what is sent is no archive
     ("DELETE", "/apps/{app}"): Row((401, 403, 403, 403, 409, 403, 403)),  # it comes from a folder
@@ -56,6 +60,8 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", "/logged-runs"): launch(201, {"study": "My own loop", "config": {"lr": 0.1}}),
     ("POST", "/logged-runs/{run}/rounds"): Row((401, 403, 403, 409, 409, 403, 409), []),  # it is computed here
     ("POST", "/logged-runs/{run}/finish"): Row((401, 403, 403, 409, 409, 403, 409), {}),
+    ("POST", "/imports"): launch(200, IMPORT),
+    ("DELETE", "/imports/{study}"): Row((401, 403, 403, 409, 409, 403, 409)),  # it is computed here
     ("GET", "/workers"): read(),
     ("GET", "/audit"): Row((401, 403, 403, 403, 200, 403, 403)),
     ("GET", "/events"): read(),
@@ -74,6 +80,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", "/studies/{study}/resume"): manage(200),
     ("POST", "/studies/{study}/retry"): manage(200),
     ("GET", "/studies/{study}/summary"): read(),
+    ("GET", "/studies/{study}/archive"): read(),
     ("GET", "/runs"): read(),
     ("GET", "/runs/{run}"): read(),
     ("GET", "/runs/{run}/metrics"): read(),
@@ -84,6 +91,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/presets/{name}"): read(),
     ("GET", "/presets/{name}/comparison"): read("?study={study}"),
     ("POST", "/presets/{name}/launch"): launch(422, {"scale": "quick"}),  # its data are not in a test's home
+    ("GET", "/compare/verdicts"): read("?study={study}"),
     ("GET", "/compare/{chart}"): read("?study={study}"),
     ("GET", "/export/notes"): read("?study={study}"),
     ("GET", "/studies/{study}/notes"): read(),
@@ -109,7 +117,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", "/runs/{run}/cancel"): manage(200),
     ("POST", "/runs/{run}/retry"): manage(409),
 }
-STREAMED = [key for key in ROUTES if key[1] == "/metrics" or key[1].startswith("/export/")]
+STREAMED = [key for key in ROUTES if key[1].startswith(("/metrics", "/export/", "/studies/{study}/archive"))]
 """Each from a transaction of its own, which cannot begin within a test's."""
 
 
@@ -126,6 +134,7 @@ def study(owner: User, apps: Path) -> Study:
         pk=launched_study.pk + FAR, owner=owner, query="study=1", digest="d", expires=datetime(2099, 1, 1, tzinfo=UTC)
     )
     Note.objects.create(pk=launched_study.pk + FAR, author=owner, study=launched_study, text="Look")
+    Job.objects.create(pk=launched_study.pk + FAR, kind="verify", subject="mnist", state="done")
     Baseline.objects.create(study=launched_study, cell=lab.runs_in_order(launched_study)[0].cell, starred_by=owner)
     with connection.cursor() as cursor:  # numbers that were given by hand are not given again
         for table in ("savedview", "sharelink", "note"):
@@ -139,7 +148,7 @@ def send_request(client: Client, method: str, path: str, row: Row, study: int, r
     names["cell"] = Run.objects.get(pk=run).cell if there else ""
     names = names if there else dict.fromkeys(names, "nothing")
     address = (path + row.query).format(
-        study=study, run=run, view=study + FAR, link=study + FAR, note=study + FAR, **names
+        study=study, run=run, view=study + FAR, link=study + FAR, note=study + FAR, job=study + FAR, **names
     )
     if (method, path) == ("POST", "/apps"):
         return client.post(f"/api/v1{address}", {"file": SimpleUploadedFile("app.zip", b"PK")})
@@ -147,7 +156,7 @@ def send_request(client: Client, method: str, path: str, row: Row, study: int, r
     return client.generic(method, f"/api/v1{address}", data=body, content_type="application/json")
 
 
-def as_json(body: dict[str, Any] | None) -> str:
+def as_json(body: Any) -> str:
     return json.dumps(body) if body is not None else ""
 
 
@@ -162,6 +171,57 @@ def test_everyone_gets_what_they_may(everyone: dict[str, Client], study: Study, 
     row, run = ROUTES[method, path], lab.runs_in_order(study)[0].pk
     got = {who: undone(everyone[who], method, path, row, study.pk, run) for who in everyone}
     assert got == expected_statuses(method, row)
+
+
+def test_people_of_a_provider_get_what_their_role_may(
+    signed_on: dict[str, User], study: Study, program: Callable[..., Client]
+) -> None:
+    """They own nothing here: a member of them is a stranger to the study."""
+    run = lab.runs_in_order(study)[0].pk
+    clients = {role: Client() for role in signed_on}
+    for role, person in signed_on.items():
+        clients[role].force_login(person)
+    clients |= {f"{role}'s token": program(person, "write") for role, person in signed_on.items()}
+    columns = {"viewer": "viewer", "member": "stranger", "admin": "admin"}
+    for key, row in ROUTES.items():
+        if key in STREAMED:
+            continue
+        known = dict(zip(PEOPLE, row.statuses, strict=True))
+        got = {who: undone(client, *key, row, study.pk, run) for who, client in clients.items()}
+        assert got == {who: known[columns[who.partition("'")[0]]] for who in clients}, key
+
+
+LOGGED_ROUTES = {
+    ("POST", "/logged-runs/{run}/rounds"): manage(200, [{"round": 2, "metrics": {"loss": 1.0}}]),
+    ("POST", "/logged-runs/{run}/finish"): manage(200, {}),
+    ("GET", "/runs/{run}"): read(),
+    ("GET", "/runs/{run}/metrics"): read(),
+    ("GET", "/runs/{run}/clients"): read(),
+    ("POST", "/runs/{run}/cancel"): manage(200),
+    ("POST", "/runs/{run}/retry"): manage(409),  # its script is started again
+    ("POST", "/studies/{study}/cancel"): manage(200),
+    ("DELETE", "/imports/{study}"): manage(409),  # its script logged it here
+    ("DELETE", "/studies/{study}"): manage(202),
+}
+IMPORTED_ROUTES = {
+    ("POST", "/logged-runs/{run}/rounds"): manage(409, [{"round": 2, "metrics": {"loss": 1.0}}]),  # it is done
+    ("POST", "/logged-runs/{run}/finish"): manage(200, {}),  # as before
+    ("GET", "/runs/{run}"): read(),
+    ("GET", "/studies/{study}/summary"): read(),
+    ("POST", "/runs/{run}/retry"): manage(409),
+    ("DELETE", "/imports/{study}"): manage(202),
+}
+
+
+@pytest.mark.parametrize(("made", "routes"), [(lab.logged, LOGGED_ROUTES), (lab.imported, IMPORTED_ROUTES)])
+def test_logged_and_imported_runs_are_their_owners(
+    everyone: dict[str, Client], owner: User, made: Callable[[User], Study], routes: dict[tuple[str, str], Row]
+) -> None:
+    study = made(owner)
+    run = study.runs.get().pk
+    for key, row in routes.items():
+        got = {who: undone(everyone[who], *key, row, study.pk, run) for who in everyone}
+        assert got == expected_statuses(key[0], row), key
 
 
 def expected_statuses(method: str, row: Row) -> dict[str, int]:
@@ -250,7 +310,7 @@ MANY = "&".join(["x=1"] * 1001)
 def test_more_parameters_than_anyone_needs_break_no_route(everyone: dict[str, Client], study: Study, path: str) -> None:
     """Whoever takes some says what is wrong, the others do not look at them; nobody learns which."""
     names = {"name": "niid-bench", "chart": "curves", "table": "values", "kind": "tex"}
-    address = path.format(study=study.pk, run=lab.runs_in_order(study)[0].pk, **names)
+    address = path.format(study=study.pk, job=study.pk + FAR, run=lab.runs_in_order(study)[0].pk, **names)
     for who in ("owner", "read token", "admin"):
         answer = everyone[who].get(f"/api/v1{address}?{MANY}")
         assert answer.status_code in (200, 422), who

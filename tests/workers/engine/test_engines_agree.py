@@ -19,6 +19,7 @@ SMALLEST: dict[str, tuple[list[int], dict[str, Any]]] = {
     "mobilenet-v2": ([3, 32, 32], {"width": 0.125}),
     "xception": ([3, 32, 32], {"width": 0.0625}),
     "resnet18": ([1, 16, 16], {}),
+    "torchvision": ([1, 16, 16], {"width": 0.25}),
     "athena-detector": ([1, 32, 32], {}),
     "lenet": ([1, 16, 16], {}),
     "cnn-32-64-64": ([1, 16, 16], {}),

@@ -129,3 +129,23 @@ def test_every_wrong_seed_is_told() -> None:
     with pytest.raises(SpecError) as caught:
         expand([{**BASE, "seeds": [0, -1, 1, 2**31, True, "x"]}])
     assert [problem.path for problem in caught.value.errors] == [f"blocks.0.seeds.{place}" for place in (1, 3, 4, 5)]
+
+
+def test_sizes_of_layers_are_one_value_and_can_be_an_axis() -> None:
+    grid = expand([BASE | {"model": {"name": "mlp", "hidden": [[256, 128], [64]]}}])
+    assert [run.spec.model.hidden for run in grid.runs] == [(256, 128), (64,)]
+
+
+def test_of_very_many_problems_a_thousand_are_worded() -> None:
+    with pytest.raises(SpecError) as caught:
+        expand([{**BASE, **{f"k{number}": 1 for number in range(5_000)}}])
+    assert (caught.value.detail, len(caught.value.errors)) == ("The spec has 1,000 or more problems.", 1_000)
+
+
+def test_a_grid_of_which_nothing_is_right_is_not_read_to_its_end() -> None:
+    """Four hundred unknown fields in each of 200 variants; the second block is not looked at any more."""
+    wrong = {**BASE, "rounds": list(range(1, 201)), **{f"k{number}": 1 for number in range(400)}}
+    with pytest.raises(SpecError) as caught:
+        expand([wrong, {**BASE, "clients": "many"}])
+    assert len(caught.value.errors) == 400
+    assert {problem.path.split(".")[1] for problem in caught.value.errors} == {"0"}
