@@ -33,7 +33,7 @@ SETTINGS = {
     "TRIBUTARY_RUN_MEMORY": str(MEMORY_MB),
     "TRIBUTARY_PLUGINS": str(Path(__file__).parent / "plugins"),
 }
-ROUNDS, SHORT_ROUNDS = 40, 30
+ROUNDS, SHORT_ROUNDS = 200, 150
 BLOCK: dict[str, Any] = {
     "dataset": {"name": "digits"},
     "model": {"name": "mlp-50"},

@@ -53,11 +53,16 @@ class Trial:
         self.study = study_launch(owner=self.lab.owner, name="Disturbed", blocks=blocks, reuse=False)
         return self.study
 
-    def wait_for_random_moment(self, worker: str = "") -> Attempt:
-        """The attempt of a run of the study that is at work (on that worker), at a random moment of it."""
+    @property
+    def last_moment(self) -> int:
+        """Faults come in the first two thirds of a run."""
+        return int(self.block["rounds"]) * 2 // 3
+
+    def wait_for_random_moment(self, worker: str = "", last: int | None = None) -> Attempt:
+        """The attempt of a run of the study that is at work (on that worker), at a random moment up to round `last`."""
         attempt = self.wait_for(lambda: self.running_attempt(worker))
         early = self.random.random() < EARLY
-        rounds = -1 if early else self.random.randint(0, self.block["rounds"] * 2 // 3)
+        rounds = -1 if early else self.random.randint(0, self.last_moment if last is None else last)
         self.wait_for(lambda: self.is_far_enough(attempt.run, rounds))
         time.sleep(self.random.uniform(0, 1.0 if early else 0.06))
         self.strike_at(attempt)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-from workers.engine.checkpoint import NAME, checkpoints_in, round_of, token_of
+from workers.engine.checkpoint import NAME, UNFINISHED, checkpoints_in, round_of, sync_to_disk, token_of
 from workers.home import (
     artifact_folder,
     attempt_folder,
@@ -35,6 +35,7 @@ from workers.store.store import Bundle, DamagedCopyError, NotStoredError, Store,
 LOG_SECONDS = 10.0
 """Between two uploads of a log that grows."""
 KEPT_CHECKPOINTS = 2
+KEPT = "-kept"
 logger = logging.getLogger(__name__)
 
 
@@ -82,12 +83,17 @@ def attempt_files(run: int, token: UUID, attempt: int) -> AttemptFiles:
 
 
 class HomeFiles:
-    """Nothing moves: what is written is where everybody looks for it."""
+    """Nothing moves: what is written is where everybody looks for it.
+
+    But the engine removes its older checkpoints as it goes on, and rounds may be faster than commits: one that a row
+    shall name is kept under a name that the engine does not know.
+    """
 
     def __init__(self, run: int, token: UUID) -> None:
         self.run = run
         self.checkpoints, self.artifacts, self.log = checkpoint_folder(run), artifact_folder(run, token), log_file(run)
         self.saved: Saved | None = None
+        self.kept: deque[Path] = deque()
 
     def resumable(self, stored: tuple[str, ...]) -> Resumable:
         """Whether they can be used, the run's process says; behind each what the same attempt saved before."""
@@ -99,14 +105,26 @@ class HomeFiles:
         return home() / key if key and ((home() / key).exists() or not Path(stored).is_absolute()) else Path(stored)
 
     def add_checkpoint(self, number: int, path: Path) -> None:
-        self.saved = Saved(number, file_key(path))
+        if path.is_file():
+            self.saved = Saved(number, file_key(path))
+            return
+        kept = path.with_name(f"{path.name}{KEPT}")
+        try:
+            keep_folder(path, kept)
+        except OSError as error:  # As a rule because the engine has removed it by now: a newer one is on its way.
+            logger.info("Run %s: the checkpoint of round %s is not kept: %s", self.run, number, error)
+            return
+        self.kept.append(kept)
+        self.saved = Saved(number, file_key(kept))
 
     def take_saved(self) -> Saved | None:
         saved, self.saved = self.saved, None
         return saved
 
     def record(self, saved: Saved) -> None:
-        """The engine itself removes what is older."""
+        """Its row is written: what is older than the one before it can go."""
+        while saved.key in map(file_key, list(self.kept)[KEPT_CHECKPOINTS:]):
+            shutil.rmtree(self.kept.popleft(), ignore_errors=True)
 
     def keep_log(self) -> None:
         """It is where it stays."""
@@ -308,6 +326,20 @@ def older_checkpoints(path: Path) -> list[Path]:
         return []
     beside = checkpoints_in(path.parent)
     return [each for each in beside if token_of(each) == token_of(path) and round_of(each) < round_of(path)]
+
+
+def keep_folder(path: Path, kept: Path) -> None:
+    """A second name of the same files; whole, or not there."""
+    draft = kept.with_name(f"{UNFINISHED}{kept.name}")
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        shutil.copytree(path, draft, copy_function=link_or_copy)
+        sync_to_disk(draft)
+        draft.rename(kept)
+    except OSError:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    sync_to_disk(kept.parent)
 
 
 def link_or_copy(source: str, target: str) -> None:

@@ -67,9 +67,10 @@ WORKER_KILLED = Fault(
 
 
 def end_worker(trial: Trial) -> None:
+    last_moment = trial.last_moment
     trial.block = {**trial.block, "rounds": LONGER * trial.block["rounds"]}
     trial.launch()
-    attempt = trial.wait_for_random_moment()
+    attempt = trial.wait_for_random_moment(last=last_moment)
     name = trial.worker_of(attempt)
     process = trial.lab.platform.processes.pop(name)
     last_round = last_stored_round(attempt)

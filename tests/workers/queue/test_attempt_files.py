@@ -57,8 +57,34 @@ def test_by_default_nothing_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert files.checkpoints == tmp_path / "runs" / "7" / "checkpoints"
     path = save(files.checkpoints, 10)
     files.add_checkpoint(10, path)
-    assert files.take_saved() == Saved(10, f"runs/7/checkpoints/round-00000010.{TOKEN.hex}")
+    assert files.take_saved() == Saved(10, f"runs/7/checkpoints/round-00000010.{TOKEN.hex}-kept")
     assert files.take_saved() is None
+
+
+def test_what_a_row_names_outlives_the_checkpoints_of_a_run_that_is_faster_than_its_rows(store: Store) -> None:
+    folder, files = checkpoint_folder(7), HomeFiles(7, TOKEN)
+    for number in (10, 20, 30, 40, 50):
+        path = save(folder, number)
+        if number != 20:
+            files.add_checkpoint(number, path)
+    # Four more while the database was away; then only the last of the first five is written down.
+    saved = files.take_saved()
+    assert saved == Saved(50, f"runs/7/checkpoints/round-00000050.{TOKEN.hex}-kept")
+    files.record(saved)
+    for number in (60, 70, 80, 90):
+        save(folder, number)
+    resumable = files.resumable((saved.key,)).paths
+    assert [path.name[:14] for path in resumable] == ["round-00000050", "round-00000040"]
+    assert [load_checkpoint(path, "run-a").round for path in resumable] == [50, 40]
+    names = sorted(path.name.replace(TOKEN.hex, "") for path in folder.iterdir())
+    assert names == ["round-00000040.-kept", "round-00000050.-kept", "round-00000080.", "round-00000090."]
+
+
+def test_a_checkpoint_that_is_gone_by_now_is_none_and_the_one_before_still_counts(store: Store) -> None:
+    folder, files = checkpoint_folder(7), HomeFiles(7, TOKEN)
+    files.add_checkpoint(10, save(folder, 10))
+    files.add_checkpoint(20, folder / f"round-00000020.{TOKEN.hex}")
+    assert files.take_saved() == Saved(10, f"runs/7/checkpoints/round-00000010.{TOKEN.hex}-kept")
 
 
 def test_behind_each_checkpoint_comes_what_the_same_attempt_saved_before(store: Store) -> None:
