@@ -55,6 +55,7 @@ THINKING_SECONDS = (1.0, 4.0)
 """Between two pages of a person, at random."""
 COMMITS_PER_SECOND = 4.0
 """Of a worker whose rounds are fast: it writes what is ready together."""
+START_SECONDS = 30.0
 ROUNDS_OF_A_RUN = 500
 WORKERS_OF_A_HOST = 16
 AGENTS = "load-agents"
@@ -234,12 +235,11 @@ def write_by_agents(
     addresses: Sequence[str], workers: int, rounds_per_second: float, ended: threading.Event
 ) -> dict[str, Any]:
     logs: list[dict[str, Any]] = [{"claims": [], "rounds": 0, "runs": {}, "errors": []} for _ in range(workers)]
-    threads = [
-        threading.Thread(
-            target=work, args=(number, addresses[number % len(addresses)], rounds_per_second, ended, logs[number])
-        )
-        for number in range(workers)
-    ]
+    spread = min(START_SECONDS, ROUNDS_OF_A_RUN / rounds_per_second)
+    threads = []
+    for number in range(workers):
+        place = (number, addresses[number % len(addresses)], spread * number / workers)
+        threads.append(threading.Thread(target=work, args=(*place, rounds_per_second, ended, logs[number])))
     for thread in threads:
         thread.start()
     print("at work", flush=True)
@@ -261,8 +261,13 @@ def count_connections() -> int:
         return int(cursor.fetchone()[0])
 
 
-def work(number: int, address: str, rounds_per_second: float, ended: threading.Event, log: dict[str, Any]) -> None:
-    """One worker: claims, writes what is ready together, finishes, claims again."""
+def work(
+    number: int, address: str, delay: float, rounds_per_second: float, ended: threading.Event, log: dict[str, Any]
+) -> None:
+    """One worker: claims, writes what is ready together, finishes, claims again.
+
+    The delays spread the workers: their runs are equally long, and would end, and be claimed, all at one moment.
+    """
     from experiments.queue.services.claim import run_claim
     from experiments.queue.services.host_agent import AgentClient
     from experiments.queue.services.leases import run_finish, run_release
@@ -272,6 +277,7 @@ def work(number: int, address: str, rounds_per_second: float, ended: threading.E
     facts = {"name": f"load-{number}", "host": address, "device": "cpu", "threads": 1}
     try:
         worker = agent.perform([partial(worker_enlist, **facts)])[0]
+        ended.wait(delay)
         while not ended.is_set():
             begun = time.perf_counter()
             claim = agent.perform([partial(run_claim, worker=worker)])[0]

@@ -109,6 +109,7 @@ async def view(base: str, study: int, cookie: str, counts: Counter[str]) -> None
             if not line.startswith(b"data: "):
                 continue
             event: Mapping[str, Any] = json.loads(line[6:])
+            pace = event.get("pace", pace)
             counts["events"] += 1
             seen = event.get("at", seen)
             if part is None or part.done():

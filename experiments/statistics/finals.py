@@ -100,8 +100,11 @@ def cell_finals(*, cells: Sequence[str], metric: str) -> dict[str, SeedStatistic
 
 
 def best_finals(*, studies: Sequence[int], metric: str = "accuracy") -> dict[int, SeedStatistics]:
+    return best_of(final_statistics(studies=studies, metric=metric))
+
+
+def best_of(finals: Mapping[int, Mapping[str, SeedStatistics]]) -> dict[int, SeedStatistics]:
     """Per study: the finished cell with the highest mean, where it can be told."""
-    finals = final_statistics(studies=studies, metric=metric)
     best = {study: best_complete(cells, higher=True) for study, cells in finals.items()}
     return {study: finals[study][cell] for study, cell in best.items() if cell is not None}
 

@@ -4,6 +4,7 @@
 const PAUSE = 1000;
 const POLL = 2000;
 const SETTLING = 300;
+const REFUSED = 5000;
 
 let stream = null;
 let clock = null;
@@ -64,10 +65,25 @@ function open(url, every) {
   address.searchParams.set("latest", "1");
   for (const name of curves) address.searchParams.append("curves", name);
   stream = new EventSource(address);
-  stream.addEventListener("open", () => { poll(false); tell("gap"); tick(); });
-  stream.addEventListener("error", () => poll(true));
-  stream.addEventListener("refetch", () => { tell("gap"); tick(); });
+  stream.addEventListener("open", () => poll(false));
+  stream.addEventListener("error", () => fail(every));
+  for (const name of ["hello", "refetch"]) stream.addEventListener(name, ({ data }) => greet(JSON.parse(data)));
   for (const name of ["metric", "curves", "state", "study"]) stream.addEventListener(name, ({ data }) => hear(name, JSON.parse(data), url));
+}
+
+// A browser comes back by itself after a break, but not after a refusal, such as that of a server with too much to do.
+function fail(every) {
+  poll(true, every);
+  if (stream.readyState !== EventSource.CLOSED) return;
+  clearTimeout(settling);
+  settling = setTimeout(follow, REFUSED * (1 + Math.random()));
+}
+
+// The first words of every stream, also of one that was opened again. They name the pace before anything is asked for.
+function greet({ pace: seconds }) {
+  keepPace(seconds);
+  tell("gap");
+  tick();
 }
 
 function hear(name, event, url) {
@@ -112,6 +128,10 @@ export function startLive() {
   document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
     keepPace(detail.xhr.getResponseHeader("X-Live-Pace"));
     if (detail.xhr.getResponseHeader("X-Live-Again")) tick();
+  });
+  // Whoever deleted the study did so before this page was told of anything.
+  document.body.addEventListener("htmx:responseError", ({ detail }) => {
+    if (detail.xhr.status === 404 && url?.includes("study=") && detail.pathInfo.requestPath.startsWith(location.pathname)) gone();
   });
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });

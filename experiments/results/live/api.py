@@ -47,6 +47,7 @@ class EventFilter(Schema):
 def events(request: HttpRequest, query: Query[EventFilter]) -> StreamingHttpResponse:
     """`metric`: a round was committed. `state`: a run changed. `study`: a study changed. `hello`: the stream is open.
 
+    `hello` and `refetch` name the `pace`: seconds between two requests of a page, which grow with those who watch.
     `curves`: rounds that were committed, by run, for readers who asked for `curves`.
     `refetch`: too much was missed to be sent. A reader that reconnects with `Last-Event-ID` gets each round once. The
     stream ends when its token, session or account does.

@@ -33,8 +33,10 @@ MOST_PENDING = 5_000
 BATCH_SECONDS = 0.25
 BATCH_SECONDS_PER_READER = 0.0025
 """A batch takes a quarter of a millisecond for each reader: pages must come through, however many there are."""
-PACE_SECONDS_PER_READER = 0.01
-"""A page asks for its parts again at most once a second, and less often where more than a hundred ask a process."""
+PACE_SECONDS_PER_READER = 0.025
+"""A page asks for its parts again at most once a second, and less often where more than forty ask a process.
+
+Charts and states go on by what events carry, so that a page of many is no older for it."""
 ACCESS_SECONDS = 15.0
 WAIT_SECONDS = 5.0
 LINGER_SECONDS = 30.0

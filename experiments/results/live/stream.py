@@ -28,7 +28,7 @@ async def event_stream(wish: Wish, cursor: Cursor | None, credential: Credential
     try:
         first = await sync_to_async(read_start_and_close)(wish.scope, cursor)
         reader = Reader(first.cursor)
-        greeting = LiveEvent(json.dumps({"event": "hello" if first.complete else "refetch"}))
+        greeting = LiveEvent(json.dumps({"event": "hello" if first.complete else "refetch", "pace": listener.pace}))
         missed = wish.select([LiveEvent(json.dumps(each)) for each in first.events])
         yield retry + event_messages([greeting, *missed], reader, wish.curves)
         while True:

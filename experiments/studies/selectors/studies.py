@@ -20,7 +20,7 @@ from experiments.labels.axes import axes_text, dataset_names
 from experiments.labels.names import component_label, method_label
 from experiments.models import Membership, Run, Study, User
 from experiments.results.selectors.runs import specs_of
-from experiments.statistics.finals import best_finals, small_curves
+from experiments.statistics.finals import best_finals, best_of, small_curves
 from experiments.statistics.over_seeds import SeedStatistics
 from experiments.studies.selectors.progress import Progress, progress_of
 
@@ -75,9 +75,15 @@ def search_studies(search: str) -> QuerySet[Study]:
     return studies
 
 
-def load_study_rows(studies: Sequence[Study], *, pictures: bool = False) -> list[StudyRow]:
-    """`pictures` have the curves, and what the best cells try."""
-    progress, best = progress_of(studies), best_finals(studies=[study.pk for study in studies])
+def load_study_rows(
+    studies: Sequence[Study],
+    *,
+    pictures: bool = False,
+    finals: Mapping[int, Mapping[str, SeedStatistics]] | None = None,
+) -> list[StudyRow]:
+    """`pictures` have the curves, and what the best cells try; `finals` are their accuracies, if known already."""
+    progress = progress_of(studies)
+    best = best_finals(studies=[study.pk for study in studies]) if finals is None else best_of(finals)
     cells = {study: each.cell for study, each in best.items()}
     methods, curves = (methods_of(cells), curves_of(studies, cells)) if pictures else ({}, {})
     return [

@@ -58,6 +58,7 @@ RETRY_AND_RELAUNCH = "Retry failed and cancelled, relaunch what changed"
 
 CELLS, RUNS = "cell", "run"
 """What the choices of the two tables begin with in the address."""
+CellFinals = Mapping[str, SeedStatistics]
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def study_context(request: HttpRequest, study: Study, may: bool) -> dict[str, An
     cells = cells_of(studies=[pk])
     metrics = sort_metric_names(measured_metrics(cells)) or ["accuracy"]
     styles = flat_line_styles({cell.key: cell.flat for cell in cells})
-    row, failures = load_study_rows([study])[0], run_reads.failure_groups(study=pk)
+    accuracies = final_statistics(studies=[pk], metric="accuracy")
+    row, failures = load_study_rows([study], finals=accuracies)[0], run_reads.failure_groups(study=pk)
     relaunched = runs_that_change(group.example for group in failures)
     return {
         "row": row,
@@ -97,7 +99,7 @@ def study_context(request: HttpRequest, study: Study, may: bool) -> dict[str, An
         "spec": {"name": study.name, "blocks": study.blocks},
         "own_data": all(is_app(block) for block in study.blocks),
         "metrics": [metric_label(name) for name in metrics],
-        **cells_context(request, pk, cells, styles, metrics),
+        **cells_context(request, pk, cells, styles, metrics, {"accuracy": accuracies[pk]}),
         "failures": failures,
         "relaunched": relaunched,
         "retry_label": RETRY_AND_RELAUNCH if relaunched else RETRY,
@@ -175,12 +177,18 @@ def metric_head(choices: TableChoices, name: str) -> Head:
 
 
 def cells_context(
-    request: HttpRequest, pk: int, cells: Sequence[Cell], styles: Mapping[str, LineStyle], metrics: Sequence[str]
+    request: HttpRequest,
+    pk: int,
+    cells: Sequence[Cell],
+    styles: Mapping[str, LineStyle],
+    metrics: Sequence[str],
+    known: Mapping[str, CellFinals],
 ) -> dict[str, Any]:
+    """`known` has metrics whose final values were read already."""
     offered, default = offered_columns(metrics)
     choices = requested_table(request.GET, CELLS, columns=offered, default=default, sortable=("cell", "seeds"))
     found = [cell for cell in cells if matches(styles[cell.key].label, choices.search)]
-    rows = sort_cells(cell_rows(pk, found, styles, choices.columns), choices)
+    rows = sort_cells(cell_rows(pk, found, styles, choices.columns, known), choices)
     return {
         "cells": rows[:CELLS_SHOWN],
         "cells_found": len(rows),
@@ -207,9 +215,15 @@ def sort_cells(rows: Sequence[CellRow], choices: TableChoices) -> list[CellRow]:
     return sort_rows(rows, keys.get(choices.sort_name, mean), falling=choices.falling)
 
 
-def cell_rows(pk: int, cells: Sequence[Cell], styles: Mapping[str, LineStyle], metrics: Sequence[str]) -> list[CellRow]:
+def cell_rows(
+    pk: int,
+    cells: Sequence[Cell],
+    styles: Mapping[str, LineStyle],
+    metrics: Sequence[str],
+    known: Mapping[str, CellFinals],
+) -> list[CellRow]:
     labels = [metric_label(name) for name in metrics]
-    finals = {name: final_statistics(studies=[pk], metric=name)[pk] for name in metrics}
+    finals = {name: known.get(name) or final_statistics(studies=[pk], metric=name)[pk] for name in metrics}
     best = {label.name: best_cell(finals[label.name], label.higher_is_better) for label in labels}
     return [
         CellRow(
@@ -221,7 +235,7 @@ def cell_rows(pk: int, cells: Sequence[Cell], styles: Mapping[str, LineStyle], m
     ]
 
 
-def best_cell(finals: dict[str, SeedStatistics], higher: bool) -> str | None:
+def best_cell(finals: CellFinals, higher: bool) -> str | None:
     return best_complete(finals, higher=higher) if len(finals) > 1 else None
 
 

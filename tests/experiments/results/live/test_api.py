@@ -77,7 +77,8 @@ def record(claim: Claim, *rounds: int) -> None:
 def test_commits_arrive_as_events(web: LivePlatform, claim: Claim, cookie: str) -> None:
     with opened(web, f"/api/v1/events?run={claim.run}", cookie) as stream:
         assert stream.headers["Content-Type"] == "text/event-stream"
-        assert next_event(stream)["name"] == "hello"
+        hello = next_event(stream)
+        assert (hello["name"], hello["pace"]) == ("hello", 0.025)
         record(claim, 0, 1)
         run_finish(claim=claim, provenance={})
         heard = [next_event(stream) for _ in range(3)]

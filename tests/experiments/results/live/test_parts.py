@@ -163,7 +163,7 @@ def test_a_page_is_told_to_ask_less_often_the_more_listen(study: Study, monkeypa
     browser = browser_of(User.objects.create(username="v", role=Role.VIEWER))
     assert browser.get("/queue").headers["X-Live-Pace"] == "0"
     monkeypatch.setattr(listener, "subscribers", set(range(500)))
-    assert listener.pace == 5.0
+    assert listener.pace == 12.5
 
 
 def test_nobody_waits_for_a_part_that_is_being_made_where_there_is_one_of_before() -> None:
