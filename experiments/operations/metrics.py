@@ -31,7 +31,7 @@ from prometheus_client.registry import Collector
 
 from experiments.api.errors import NOT_LOGGED_IN, error_response
 from experiments.api.site import may_read
-from experiments.models import Attempt, Job, JobState, Membership, Outcome, Run, RunState, Study
+from experiments.models import Attempt, Job, JobState, Membership, Outcome, Run, RunState, Study, Worker
 from experiments.queue.selectors.workers import STATES, current_pulse, worker_states
 from workers.home import free_bytes
 
@@ -57,6 +57,7 @@ class LabCollector(Collector):
         yield count_study_runs()
         yield gauge("tributary_oldest_queued_seconds", "How long the oldest waiting run waits", seconds_waiting())
         yield gauge_by("tributary_workers", "Workers by what they do", "state", STATES, worker_states())
+        yield count_store_errors()
         yield gauge("tributary_rounds_per_second", "Of all living workers", current_pulse().rounds_per_second)
         yield CounterMetricFamily("tributary_claims", "Runs that workers took, again ones too", read_row(CLAIMS)[0])
         ended = Attempt.objects.filter(ended__gt=Now() - LAST_HOUR)
@@ -163,6 +164,15 @@ def count_study_runs() -> Metric:
     held = Membership.objects.filter(study__in=studies).order_by()
     for study, state, count in held.values_list("study", "run__state").annotate(Count("run")):
         family.add_metric([str(study), studies[study], state], count)
+    return family
+
+
+def count_store_errors() -> Metric:
+    """Workers that are gone take theirs along."""
+    text = "Times that the store for files did not answer a worker since it started."
+    family = CounterMetricFamily("tributary_store_errors", text, labels=["worker"])
+    for name, errors in Worker.objects.values_list("name", "store_errors"):
+        family.add_metric([name], errors)
     return family
 
 

@@ -23,6 +23,8 @@ class Worker(models.Model):
     heartbeat = models.DateTimeField(db_index=True)
     rounds_per_second = models.FloatField(default=0)
     draining = models.BooleanField(default=False)
+    store_errors = models.PositiveIntegerField(default=0)
+    """How often the store for files did not answer it since it started."""
     facts = models.JSONField(default=dict)
     """What it is made of; `trouble` is why it takes no runs although nobody asked it to leave."""
 

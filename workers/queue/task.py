@@ -48,7 +48,7 @@ from workers.queue.computing import UNUSABLE
 from workers.queue.inputs import bring_inputs, inputs_are_here
 from workers.queue.run_log import RunLog
 from workers.queue.slot import LimitError, Limits, RunnerDiedError, Slot
-from workers.store.store import StoreAwayError, StoreError, remote_store
+from workers.store.store import StoreAwayError, StoreError, remote_store, store_errors
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -122,7 +122,8 @@ class WorkerProcess:
         try:
             with self.heartbeat_lock:
                 rate = self.round_rate.per_second
-                if self.worker and self.ask(worker_beat, worker=self.worker, rounds_per_second=rate):
+                now = {"rounds_per_second": rate, "store_errors": store_errors()}
+                if self.worker and self.ask(worker_beat, worker=self.worker, **now):
                     return
                 self.worker = self.ask(
                     worker_enlist,

@@ -108,6 +108,7 @@ class Store:
     def __init__(self, address: str) -> None:
         self.address, self.label = address, address_label(address)
         self.away: StoreAwayError | None = None
+        self.errors = 0
         self.asked_again_at = 0.0
 
     @cached_property
@@ -161,6 +162,7 @@ class Store:
             raise failure
         words = (str(failure).splitlines() or [""])[0]
         reason = f"{type(failure).__name__}: {words}" if words else type(failure).__name__
+        self.errors += 1
         self.away = StoreAwayError(f"The store {self.label} does not answer ({reason}).")
         self.asked_again_at = time.monotonic() + REST_SECONDS
         raise self.away from failure
@@ -341,6 +343,12 @@ def remote_store() -> Store | None:
     if not address or ("://" not in address and Path(address).expanduser().resolve() == home().resolve()):
         return None
     return open_store(address)
+
+
+def store_errors() -> int:
+    """How often the store did not answer this process."""
+    store = remote_store()
+    return store.errors if store else 0
 
 
 @lru_cache(maxsize=8)

@@ -32,6 +32,7 @@ def worker_enlist(*, name: str, host: str, device: str, threads: int, facts: Map
                 "started": Now(),
                 "heartbeat": Now(),
                 "rounds_per_second": 0,
+                "store_errors": 0,
                 "draining": False,
             },
         )
@@ -40,9 +41,10 @@ def worker_enlist(*, name: str, host: str, device: str, threads: int, facts: Map
     return worker
 
 
-def worker_beat(*, worker: Worker, rounds_per_second: float) -> bool:
+def worker_beat(*, worker: Worker, rounds_per_second: float, store_errors: int = 0) -> bool:
     """False where the row is gone."""
-    return bool(Worker.objects.filter(pk=worker.pk).update(heartbeat=Now(), rounds_per_second=rounds_per_second))
+    now = {"heartbeat": Now(), "rounds_per_second": rounds_per_second, "store_errors": store_errors}
+    return bool(Worker.objects.filter(pk=worker.pk).update(**now))
 
 
 def worker_sample(

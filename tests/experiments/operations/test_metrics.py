@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from experiments.api.errors import NOT_LOGGED_IN
 from experiments.models import Attempt, RunState, User, Worker
+from experiments.queue.services.workers import worker_beat
 from tests.experiments import lab
 
 Samples = dict[tuple[str, ...], float]
@@ -81,6 +82,12 @@ def test_waiting_claims_and_ends_of_attempts_are_told(
     }
 
 
+def test_each_worker_tells_how_often_the_store_did_not_answer(worker: Worker, read: Callable[[str], Samples]) -> None:
+    assert read("tributary_store_errors_total") == {(worker.name,): 0.0}
+    worker_beat(worker=worker, rounds_per_second=0.5, store_errors=3)
+    assert read("tributary_store_errors_total") == {(worker.name,): 3.0}
+
+
 def test_a_lab_without_runs_waits_for_nothing(db: None, read: Callable[[str], Samples]) -> None:
     assert read("tributary_oldest_queued_seconds") == {(): 0.0}
     assert read("tributary_study_runs") == {}
@@ -119,4 +126,4 @@ def test_the_example_board_asks_for_metrics_that_are_there(client: Client, viewe
     client.get("/metrics")
     given = set(re.findall(r"^(tributary_\w+)", client.get("/metrics").content.decode(), re.MULTILINE))
     assert len(queries) >= 10
-    assert asked <= given | {"tributary_study_runs"}
+    assert asked <= given | {"tributary_study_runs", "tributary_store_errors_total"}

@@ -119,11 +119,11 @@ def test_a_passing_fault_is_tried_again_and_a_lasting_one_told(store: Store) -> 
         return answer
 
     assert store.answer("a", request) == "here"
-    assert store.away is None
+    assert (store.away, store.errors) == (None, 0)
     answers[:] = [OSError("cable cut")] * 3
     with pytest.raises(StoreAwayError, match=r"does not answer \(OSError: cable cut\)"):
         store.answer("a", request)
-    assert store.away is not None
+    assert (store.away is not None, store.errors) == (True, 1)
 
 
 def test_who_was_told_that_it_is_away_does_not_wait_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
