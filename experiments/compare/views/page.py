@@ -48,6 +48,7 @@ from experiments.compare.selection import Selection, requested_selection
 from experiments.compare.selectors.cells import offered_studies, tags_in_use
 from experiments.compare.selectors.clients import client_accuracies
 from experiments.compare.selectors.saved_views import links_for, views_for
+from experiments.core.shared_computation import compute_once
 from experiments.labels.axes import NOT_THERE, axis_plural, main_parts
 from experiments.labels.metrics import metric_label, sort_metric_names
 from experiments.labels.names import axis_title
@@ -58,9 +59,11 @@ from experiments.web.requests import current_user
 
 @gzip_page
 def compare(request: HttpRequest) -> HttpResponse:
-    selection, choices = requested_selection(request.GET)
+    """What does not depend on who asks is made once for all who ask for it at the same moment."""
+    query = request.GET
+    shared = compute_once(("compare", query.urlencode()), lambda: page_context(*requested_selection(query), query))
     context = {
-        **page_context(selection, choices, request.GET),
+        **shared,
         "base": reverse("compare"),
         "offered": offered_studies(search=request.GET.get("q", "").strip()),
         "tags": tags_in_use(),

@@ -16,14 +16,16 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
+from django.utils.safestring import mark_safe
 
 from experiments.core.shared_computation import compute_once
 from experiments.results.live.changes import Version
 from experiments.results.live.events import EventScope
 from experiments.results.live.listener import listener
-from experiments.web.requests import page_or_part, wants_part
+from experiments.web.requests import wants_part
 
 KEPT_SECONDS = 10.0
 MOST_BYTES = 20_000_000
@@ -106,20 +108,45 @@ def live_page(
     viewer: Callable[[], Hashable],
     make_context: Callable[[], dict[str, Any]],
 ) -> HttpResponse:
-    """The page, made for this person; or its part, shared by all who are equal in `viewer` and ask for the same.
+    """The page around its part; or the part alone, shared by all who are equal in `viewer` and ask for the same.
 
-    `viewer` gives everything of the person that the part depends on. Tokens of forms are each reader's own.
+    `viewer` gives everything of the person that the part and the context depend on. Tokens of forms are each reader's
+    own. What `make_context` reads it reads itself: it answers for others, too.
     """
     if not wants_part(request):
-        return page_or_part(request, page, part, make_context())
+        return whole_page(request, page, part, (part, viewer()), make_context)
 
     def render() -> str:
-        return render_to_string(part, {**make_context(), "live": True, "csrf_token": TOKEN}, request)
+        return render_part(request, part, make_context(), live=True)
 
     text, again = shared_text(request, (part, viewer()), scope, render)
-    response = HttpResponse(text.replace(TOKEN, get_token(request)) if TOKEN in text else text)
+    response = HttpResponse(with_own_token(request, text))
     patch_vary_headers(response, ["HX-Request"])
     return with_pace(response, again)
+
+
+def whole_page(
+    request: HttpRequest, page: str, part: str, what: Hashable, make_context: Callable[[], dict[str, Any]]
+) -> HttpResponse:
+    """Whoever asks at the same moment shares what takes long. The template puts `live_part` where it belongs."""
+
+    def make() -> tuple[dict[str, Any], str]:
+        context = make_context()
+        return context, render_part(request, part, context, live=False)
+
+    context, text = compute_once(("page", what, request.get_full_path()), make)
+    own = {"live": False, "live_part": mark_safe(with_own_token(request, text))}  # a template has escaped it
+    response = render(request, page, {**context, **own})
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def render_part(request: HttpRequest, part: str, context: Mapping[str, Any], *, live: bool) -> str:
+    return render_to_string(part, {**context, "live": live, "csrf_token": TOKEN}, request)
+
+
+def with_own_token(request: HttpRequest, text: str) -> str:
+    return text.replace(TOKEN, get_token(request)) if TOKEN in text else text
 
 
 def live_answer(request: HttpRequest, *, scope: EventScope, make: Callable[[], Mapping[str, Any]]) -> HttpResponse:

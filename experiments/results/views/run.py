@@ -34,20 +34,21 @@ CLIENT_NUMBERS = (*EVALUATED, "train_loss", "samples", "steps", PARTICIPATION)
 
 
 def run_page(request: HttpRequest, pk: int) -> HttpResponse:
-    run, actor = get_object_or_404(Run.objects.select_related("worker"), pk=pk), current_user(request)
-    studies = list(run.studies.select_related("owner").order_by("pk"))
-    may = actor.is_lab_admin or any(may_manage(actor, each) for each in studies)
+    run, actor = get_object_or_404(Run, pk=pk), current_user(request)
+    may = actor.is_lab_admin or any(may_manage(actor, each) for each in run.studies.select_related("owner"))
     return live_page(
         request,
         "pages/run.html",
         "parts/run_live.html",
         scope=EventScope(run=pk),
         viewer=lambda: (actor.role, may),
-        make_context=lambda: run_context(run, studies, may),
+        make_context=lambda: run_context(pk, may),
     )
 
 
-def run_context(run: Run, studies: list[Study], may: bool) -> dict[str, Any]:
+def run_context(pk: int, may: bool) -> dict[str, Any]:
+    run = get_object_or_404(Run.objects.select_related("worker"), pk=pk)
+    studies = list(run.studies.select_related("owner").order_by("pk"))
     names, costs = sort_metric_names(metric_names(runs=[run.pk])), run_costs(run=run.pk)
     return {
         **head_context(run, studies, may),

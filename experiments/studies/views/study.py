@@ -69,7 +69,8 @@ class CellRow:
 
 
 def study_page(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(Study.every.select_related("owner", "parent"), pk=pk)
+    every = Study.every.select_related("owner", "parent")
+    study = get_object_or_404(every, pk=pk)
     if study.deleting:
         return being_deleted_page(request, study)
     person = current_user(request)
@@ -80,7 +81,7 @@ def study_page(request: HttpRequest, pk: int) -> HttpResponse:
         "parts/study_live.html",
         scope=EventScope(study=pk),
         viewer=lambda: (person.role, may, has_pins(person, study)),
-        make_context=lambda: study_context(request, study, may),
+        make_context=lambda: study_context(request, get_object_or_404(every, pk=pk), may),
     )
 
 

@@ -22,7 +22,7 @@ from experiments.queue.services.workers import worker_enlist
 from experiments.results.live.changes import LAB, Changes
 from experiments.results.live.events import EventScope
 from experiments.results.live.listener import Wish, listener
-from experiments.results.live.parts import Parts
+from experiments.results.live.parts import TOKEN, Parts
 from experiments.studies.services.launch import study_launch
 from tests.experiments import lab
 from tests.live import eventually
@@ -129,6 +129,20 @@ def test_each_reader_has_tokens_of_their_own_in_a_shared_part(study: Study, clai
     assert [len(mark) for mark in marks] == [64, 64]
     assert marks[0] != marks[1]
     assert texts[0].replace(marks[0], "") == texts[1].replace(marks[1], "")
+
+
+def test_a_whole_page_has_its_readers_own_tokens_in_the_part_that_it_shares(study: Study) -> None:
+    admin = User.objects.create(username="one", role=Role.ADMIN)
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(admin)
+    text = browser.get(f"/studies/{study.pk}").content.decode()
+    assert TOKEN not in text
+    part = text.partition('id="study-live"')[2]
+    token = part.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    assert browser.post(f"/studies/{study.pk}/pause", {"csrfmiddlewaretoken": "x" * 64}).status_code == 403
+    assert browser.post(f"/studies/{study.pk}/pause", {"csrfmiddlewaretoken": token}).status_code == 302
+    study.refresh_from_db()
+    assert study.paused
 
 
 def test_a_star_is_seen_at_once(study: Study, claim: Claim, owner: User) -> None:
