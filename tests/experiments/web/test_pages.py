@@ -95,7 +95,7 @@ def test_it_answers_with_a_helpful_404(as_owner: Client, page: str) -> None:
         ("/", 22),
         ("/studies", 17),
         ("/leaderboard", 12),
-        ("/queue", 16),
+        ("/queue", 17),
         ("/workers", 8),
         ("/data-sets", 12),
         ("/compare", 10),
