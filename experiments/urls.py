@@ -61,6 +61,7 @@ urlpatterns = [
     path("notes/<int:pk>/<slug:action>", notes.note_action, name="note-action"),
     path("runs/<int:pk>/<slug:action>", actions.run_action, name="run-action"),
     path("imports", result_imports.imports_page, name="imports"),
+    path("imports/parquet", result_imports.read_parquet, name="import-parquet"),
     path("imports/<int:pk>/undo", result_imports.undo, name="import-undo"),
     path("queue", queue.queue_page, name="queue"),
     path("queue/runs/<slug:action>", queue.runs_action, name="queue-runs"),

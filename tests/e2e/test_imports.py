@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
+import pyarrow as pa
+import pyarrow.parquet
 from playwright.sync_api import Page, expect
 
 from experiments.models import Metric, Study, User
@@ -71,3 +75,28 @@ def test_what_is_wrong_with_a_table_is_said_with_its_line(page: Page, member: Us
     page.get_by_label("What epoch is").select_option("left out")
     expect(page.get_by_text("Say which one column is the round.")).to_be_visible()
     assert not Study.objects.filter(name="old results").exists()
+
+
+def test_a_parquet_file_is_read_by_the_lab_and_comes_in_like_a_table(page: Page, member: User) -> None:
+    table = pa.table(
+        {"run": ["a", "a"], "round": [1, 2], "acc": pa.array([0.1, 0.5], pa.float32()), "big": [True] * 2}
+    )
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(table, sink)
+    page.goto("/imports")
+    file = page.get_by_label("File", exact=True)
+    file.set_input_files({"name": "old.parquet", "mimeType": "", "buffer": b"PAR1 not really"})
+    expect(page.get_by_role("alert").filter(has_text="It is no Parquet file, or a damaged one")).to_be_visible()
+    expect(page.get_by_role("button", name="Import")).to_be_disabled()
+
+    file.set_input_files({"name": "old.parquet", "mimeType": "", "buffer": sink.getvalue()})
+    expect(page.get_by_text("1 run would come in; 2 values in all.")).to_be_visible()
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_text("1 run came in.")).to_be_visible()
+    run = Study.objects.get(name="old").runs.get()
+    assert (run.spec["app"]["config"], run.provenance["logged"]["imported"]) == ({"big": True}, "parquet")
+    # 0.1 in 32 bits, as the client reads it too.
+    assert [(each.round, each.name, each.value) for each in Metric.objects.filter(run=run)] == [
+        (1, "accuracy", 0.10000000149011612),
+        (2, "accuracy", 0.5),
+    ]

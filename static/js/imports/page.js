@@ -1,10 +1,13 @@
 // The page Import: a table is read here, the lab says what would come of it, and takes it in parts.
-import { post } from "../session.js";
+// Of a Parquet file the lab makes a CSV first.
+import { csrfToken, post, request } from "../session.js";
 import { parseTable } from "./csv.js";
 import { ROLES, guessMetric, guessRoles, readRuns } from "./mapping.js";
 
 const RUNS_AT_ONCE = 200, BYTES_AT_ONCE = 500_000;
 const SHOWN_RUNS = 20, SHOWN_VALUES = 4, PAUSE = 300;
+const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+const kindOf = (file) => (/\.parquet$/i.test(file.name) ? "parquet" : "csv");
 const find = (name) => document.querySelector(`[data-${name}]`);
 const form = find("import");
 let table = null, roles = {}, metrics = {}, runs = [], asked = 0, timer = 0;
@@ -24,13 +27,37 @@ function say(problems) {
 form.file.addEventListener("change", async () => {
   const file = form.file.files[0];
   if (!file) return;
-  table = parseTable(await file.text());
+  forget();
+  const turn = ++asked, { text, problem } = await textOf(file);
+  if (turn !== asked) return;
+  if (problem) { say([problem]); return; }
+  table = parseTable(text);
   form.study.value ||= file.name.replace(/\.[^.]*$/, "");
   roles = guessRoles(table.heads, table.rows);
   metrics = Object.fromEntries(table.heads.map((head) => [head, guessMetric(head, table.heads)]));
   showColumns();
   look();
 });
+
+async function textOf(file) {
+  if (kindOf(file) === "csv") return { text: await file.text() };
+  const body = new FormData();
+  body.set("file", file);
+  const url = form.file.dataset.parquetUrl;
+  const response = await request(url, { method: "POST", headers: { "X-CSRFToken": csrfToken() }, body }).catch(() => null);
+  if (!response) return { problem: "The server did not answer. Nothing is lost: choose the file again." };
+  if (response.ok) return { text: await response.text() };
+  const answer = await response.json().catch(() => ({}));
+  return { problem: answer.detail ?? `status ${response.status}` };
+}
+
+function forget() {
+  table = null;
+  runs = [];
+  for (const part of ["columns", "plan"]) find(part).hidden = true;
+  form.querySelector("[data-go]").disabled = true;
+}
+
 form.study.addEventListener("input", later);
 form.addEventListener("submit", (event) => { event.preventDefault(); bringIn(); });
 
@@ -86,7 +113,7 @@ function showPlan(answers) {
   const values = runs.reduce((sum, run) => sum + run.rounds.reduce((own, each) => own + Object.keys(each.metrics).length, 0), 0);
   const known = count("known") ? `, ${count("known").toLocaleString("en")} are there already` : "";
   find("plan").hidden = false;
-  find("summary").textContent = `${count("new").toLocaleString("en")} runs would come in${known}; ${values.toLocaleString("en")} values in all.`;
+  find("summary").textContent = `${plural(count("new"), "run")} would come in${known}; ${plural(values, "value")} in all.`;
   const above = runs.some(({ rounds }) => rounds.some((each) => each.metrics.accuracy > 1));
   find("percent").hidden = !above;
   find("plan").querySelector("tbody").replaceChildren(...answers.slice(0, SHOWN_RUNS).map(({ name, seed, outcome }, at) => {
@@ -113,7 +140,7 @@ function* batches(all) {
 
 // A lab that is busy says how long to wait.
 async function send(batch, dryRun) {
-  const body = { kind: "csv", source: form.file.files[0].name, runs: batch };
+  const file = form.file.files[0], body = { kind: kindOf(file), source: file.name, runs: batch };
   for (;;) {
     const response = await post(`/api/v1/imports${dryRun ? "?dry_run=true" : ""}`, body).catch(() => null);
     if (!response) return { problems: ["The server did not answer. Nothing is lost: try again."] };
