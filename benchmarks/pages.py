@@ -39,6 +39,9 @@ def start_lab() -> Iterator[None]:
             create_tables()
             # Studies are launched where no worker is to be woken up.
             logging.getLogger("experiments.core.messages").setLevel(logging.ERROR)
+            from config.serving import prepare_to_serve
+
+            prepare_to_serve()
             yield
         finally:
             server.erase()

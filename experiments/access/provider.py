@@ -1,7 +1,8 @@
 """The lab's OpenID Connect provider, asked with Authlib: authorization code with PKCE, state and nonce.
 
 Authlib keeps state, nonce and verifier of a log-in in the browser's session, takes them once, and checks the ID token's
-signature, times and nonce; whose token it is, for whom and from where is asked for here.
+signature, times and nonce; whose token it is, for whom and from where is asked for here. It is imported by the first
+log-in: most labs have no provider, and it takes 15 MB.
 """
 
 from __future__ import annotations
@@ -12,12 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from authlib.integrations.django_client import OAuth, OAuthError
 from config.sign_on import SignOn
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from joserfc.errors import JoseError
-from requests import RequestException
 
 from workers.errors import TributaryError
 
@@ -42,6 +40,8 @@ def lab_sign_on() -> SignOn:
 @cache
 def provider_client(issuer: str, client_id: str, client_secret: str, scopes: str) -> Any:
     """One for each process; it remembers what the provider says of itself."""
+    from authlib.integrations.django_client import OAuth
+
     return OAuth().register(
         "sign-on",
         client_id=client_id,
@@ -113,6 +113,10 @@ def nested_claim(claims: Claims, path: str) -> Any:
 
 def ask(question: Callable[[], Answer]) -> Answer:
     """Whatever goes wrong with a provider becomes a sentence; the log has the rest."""
+    from authlib.integrations.django_client import OAuthError
+    from joserfc.errors import JoseError
+    from requests import RequestException
+
     try:
         return question()
     except OAuthError as error:
