@@ -31,6 +31,7 @@ from workers.engine.training.trainer import Samples
 from workers.spec import RunSpec
 from workers.streams import stream
 
+Notes = Mapping[str, torch.Tensor]
 BatchScores = tuple[torch.Tensor, torch.Tensor, Mapping[str, torch.Tensor]]
 """Losses, predicted classes and what else was noted."""
 OutputFunction = Callable[[Forward, Tensors, torch.Tensor, torch.Tensor], Outputs]
@@ -217,20 +218,22 @@ class Evaluator:
         chosen = None if index is None else torch.from_numpy(index).to(samples.x.device)
         y = samples.y if chosen is None else samples.y[chosen]
         size = max(1, self.batch_values // max(1, samples.x[0].numel()))
+        # Small results that lived on, one from each batch, would keep the memory between them from the next batches.
+        losses, predictions = torch.empty(len(y), dtype=samples.x.dtype, device=y.device), torch.empty_like(y)
 
-        def score_batch(first: int) -> BatchScores:
+        def score_batch(first: int) -> Notes:
             batch = slice(first, first + size)
-            return self.score(model, samples.x[batch if chosen is None else chosen[batch]], y[batch])
+            x = samples.x[batch if chosen is None else chosen[batch]]
+            losses[batch], predictions[batch], notes = self.score(model, x, y[batch])
+            return notes
 
         firsts = range(0, len(y), size)
         on_threads = len(firsts) > 1 and stream_count(samples.x.device) > 1
-        scored = list((self.pool.map if on_threads else map)(score_batch, firsts))
-        losses, predictions = [each[0] for each in scored], [each[1] for each in scored]
-        notes = [each[2] for each in scored]
+        notes = list((self.pool.map if on_threads else map)(score_batch, firsts))
         return Scores(
             y.cpu().numpy(),
-            torch.cat(predictions).cpu().numpy(),
-            torch.cat(losses).double().cpu().numpy(),
+            predictions.cpu().numpy(),
+            losses.double().cpu().numpy(),
             {name: torch.cat([each[name] for each in notes]).cpu().numpy() for name in (notes[0] if notes else ())},
         )
 
