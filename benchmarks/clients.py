@@ -20,8 +20,9 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.machine import describe_machine
-from benchmarks.publish import ROOT, store_results
+from benchmarks.publish import ROOT, keep_results
 
+MARKS = ("<!-- clients: written by `python -m benchmarks.clients` -->", "<!-- /clients -->")
 EARLY = 20
 """The round whose memory stands beside the last one's."""
 LOGISTIC = {"model": {"name": "logistic"}, "strategy": {"name": "fedavg"}}
@@ -139,12 +140,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     machine = describe_machine(publish=options.publish)
     results = {name: measure_in_process(name, quick=options.quick) for name in options.only}
-    text = table(results)
+    text = f"Measured on {machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB.\n\n{table(results)}"
     print(text)
     if options.quick:
         print("quick: 10 clients a round, whatever the table says, and few samples")
         return 0
-    store_results("clients", {"machine": machine, "clients": results}, text, publish=options.publish)
+    page = ROOT / "docs" / "benchmarks.md"
+    numbers = {"machine": machine, "clients": results}
+    keep_results("clients", numbers, text, publish=options.publish, page=page, marks=MARKS)
     return 0
 
 

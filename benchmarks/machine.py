@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import psutil
 
 from workers.engine.provenance import PACKAGES, git_commit, machine_facts
-from workers.machine import package_versions
+from workers.machine import package_versions, processor_name
 
 COMPARED = ("torch", "flwr", "ray")
 QUIET_SECONDS = 5.0
@@ -25,6 +27,7 @@ def describe_machine(*, publish: bool = False) -> dict[str, Any]:
         refuse_or_warn(busy, publish=publish)
     return {
         **{name: value for name, value in machine_facts().items() if name != "threads"},
+        "cpu": processor(),
         "cores": os.cpu_count(),
         "memory_gb": round(psutil.virtual_memory().total / 2**30),
         "busy_before": round(busy, 3),
@@ -32,6 +35,15 @@ def describe_machine(*, publish: bool = False) -> dict[str, Any]:
         "commit": git_commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
+
+
+def processor(source: Path = Path("/proc/cpuinfo")) -> str:
+    """With its generation where that is told: rented machines of several generations all say "AMD EPYC"."""
+    text = source.read_text() if source.exists() else ""
+    found = [re.search(rf"^{fact}\s*:\s*(\d+)$", text, re.MULTILINE) for fact in ("cpu family", "model")]
+    numbers = [match[1] for match in found if match]
+    name = processor_name(source)
+    return f"{name} (family {numbers[0]}, model {numbers[1]})" if len(numbers) == 2 else name
 
 
 def busy_share(seconds: float = QUIET_SECONDS) -> float:
