@@ -93,6 +93,7 @@ $(INSTALLED): requirements.txt requirements.lock | $(BIN)/python
 	@echo "Installing what Tributary needs (PyTorch and Flower among it): some minutes the first time ..."
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -r requirements.txt -c requirements.lock || \
 	  { echo "Installing failed: the lines above say why. If a compiler is missing: 'apt-get install build-essential python3-dev'."; exit 1; }
+	@$(BIN)/python -c "from workers.engine.training.compiled_chain import compile_ahead; compile_ahead()"
 	@touch $@
 
 $(TESTABLE): tests/requirements.txt $(INSTALLED)

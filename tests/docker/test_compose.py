@@ -126,5 +126,5 @@ def test_the_files_the_images_are_built_from_exist():
 def test_the_web_image_has_the_same_pins_and_no_compute():
     web = requirements("docker/requirements-web.txt")
     assert web < requirements("requirements.txt")
-    heavy = {"torch", "torchvision", "flwr[simulation]", "ray", "scikit-learn", "scipy"}
+    heavy = {"torch", "torchvision", "flwr[simulation]", "ray", "numba", "scikit-learn", "scipy"}
     assert not heavy & {line.partition("==")[0] for line in web}

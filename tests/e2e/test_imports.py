@@ -78,9 +78,7 @@ def test_what_is_wrong_with_a_table_is_said_with_its_line(page: Page, member: Us
 
 
 def test_a_parquet_file_is_read_by_the_lab_and_comes_in_like_a_table(page: Page, member: User) -> None:
-    table = pa.table(
-        {"run": ["a", "a"], "round": [1, 2], "acc": pa.array([0.1, 0.5], pa.float32()), "big": [True] * 2}
-    )
+    table = pa.table({"run": ["a", "a"], "round": [1, 2], "acc": pa.array([0.1, 0.5], pa.float32()), "big": [True] * 2})
     sink = io.BytesIO()
     pyarrow.parquet.write_table(table, sink)
     page.goto("/imports")

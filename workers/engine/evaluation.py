@@ -26,6 +26,7 @@ from workers.engine.poisoning import SUCCESS, flip_success, with_trigger
 from workers.engine.prepared import DEVICE_COPIES
 from workers.engine.server.method import Forward, Outputs
 from workers.engine.training.chain import score_chain
+from workers.engine.training.compiled_chain import compiled_scores, is_compiled
 from workers.engine.training.network import Network, is_convolutional, with_faster_layout
 from workers.engine.training.trainer import Samples
 from workers.spec import RunSpec
@@ -240,7 +241,8 @@ class Evaluator:
     @torch.no_grad()
     def score(self, model: Tensors, x: torch.Tensor, y: torch.Tensor) -> BatchScores:
         if self.network.chain is not None and self.outputs is plain_outputs:
-            return *score_chain(self.network.chain, [model[name] for name in self.network.parameters], x, y), {}
+            params = [model[name] for name in self.network.parameters]
+            return *(compiled_scores if is_compiled(x) else score_chain)(self.network.chain, params, x, y), {}
         with self.network.keyed_generator(self.key):  # some models draw in evaluation too
             outputs = self.outputs(self.forward, model, with_faster_layout(self.network, x), y)
         losses = F.cross_entropy(outputs.logits, y, reduction="none")
@@ -295,6 +297,7 @@ class Scores:
     predictions: np.ndarray
     losses: np.ndarray
     noted_values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    counted: dict[int, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     def subset(self, rows: slice) -> Scores:
         return Scores(self.truth[rows], self.predictions[rows], self.losses[rows])
@@ -316,15 +319,17 @@ class Scores:
         return float(np.mean(self.losses))
 
     def confusion(self, classes: int) -> np.ndarray:
-        """How often each true class (row) was taken for each class (column)."""
-        return np.bincount(self.truth * classes + self.predictions, minlength=classes**2).reshape(classes, classes)
+        """How often each true class (row) was taken for each class (column); counted once."""
+        if classes not in self.counted:
+            places = self.truth * classes + self.predictions
+            self.counted[classes] = np.bincount(places, minlength=classes**2).reshape(classes, classes)
+        return self.counted[classes]
 
 
 def metrics_of(scores: Scores, names: Sequence[str]) -> dict[str, float]:
     """accuracy, loss, macro F1 over the classes that occur (in truth or prediction), recall of each true class."""
-    classes = len(names)
-    right = np.bincount(scores.truth[scores.truth == scores.predictions], minlength=classes)
-    true, predicted = np.bincount(scores.truth, minlength=classes), np.bincount(scores.predictions, minlength=classes)
+    confusion = scores.confusion(len(names))
+    right, true, predicted = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
     occur = true + predicted > 0
     f1 = 2 * right[occur] / (true + predicted)[occur]
     recalls = {f"recall.{names[each]}": float(right[each] / true[each]) for each in np.flatnonzero(true).tolist()}

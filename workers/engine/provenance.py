@@ -15,7 +15,7 @@ from workers.engine.execution.threads import thread_count
 from workers.engine_version import ENGINE_VERSION
 from workers.machine import package_versions, processor_name
 
-PACKAGES = ("flwr", "numpy", "ray", "safetensors", "scikit-learn", "scipy", "torch", "torchvision")
+PACKAGES = ("flwr", "llvmlite", "numba", "numpy", "ray", "safetensors", "scikit-learn", "scipy", "torch", "torchvision")
 ROOT = Path(__file__).resolve().parents[2]
 GIT_SECONDS = 5
 

@@ -95,13 +95,14 @@ class JoinedRule(LocalRule):
     The loss is that of the first rule which has one of its own.
     """
 
-    changes_losses = changes_gradients = changes_steps = False
+    changes_losses = changes_gradients = changes_steps = changes_targets = False
 
     def __init__(self, rules: Sequence[LocalRule]) -> None:
         self.rules = list(rules)
         self.changes_losses = any(rule.changes_losses for rule in rules)
         self.changes_gradients = any(rule.changes_gradients for rule in rules)
         self.changes_steps = any(rule.changes_steps for rule in rules)
+        self.changes_targets = any(rule.changes_targets for rule in rules)
         self.full_batch = any(rule.full_batch for rule in rules)
 
     def start(self, work: LocalWork) -> None:

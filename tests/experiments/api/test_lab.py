@@ -68,7 +68,7 @@ from config.asgi import application
 import config.urls, config.celery, workers.queue.task, experiments.results.live.stream
 from workers.catalog import load_catalog
 load_catalog().describe()
-print(sorted({"torch", "flwr", "ray"} & set(sys.modules)))
+print(sorted({"torch", "flwr", "ray", "numba"} & set(sys.modules)))
 """
 
 

@@ -18,8 +18,6 @@ from workers.engine.training.chain import (
     Update,
     chain_gradients,
     chain_of,
-    first_largest,
-    score_chain,
     script_once,
     train_chain,
 )
@@ -293,24 +291,3 @@ def test_written_out_steps_of_a_cnn_equal_autograd_and_torchs_optimizer(name: st
 )
 def test_a_cnn_with_anything_else_is_left_to_autograd(layers: list[nn.Module]) -> None:
     assert convolutions_of(nn.Sequential(*layers, nn.Flatten(), nn.Linear(16, 2))) is None
-
-
-def test_a_narrow_first_layer_scores_as_any_other() -> None:
-    """Twelve outputs go through oneDNN, twenty through BLAS; both against plain PyTorch."""
-    for width in (12, 20):
-        torch.manual_seed(width)
-        module = nn.Sequential(nn.Flatten(), nn.Linear(6, width), nn.ReLU(), nn.Linear(width, 4))
-        x, y = torch.randn(9, 2, 3), torch.randint(0, 4, (9,))
-        logits = module(x).detach()
-
-        losses, predictions = score_chain([True, False], [each.detach() for each in module.parameters()], x, y)
-
-        torch.testing.assert_close(losses, cross_entropy(logits, y, reduction="none"), rtol=0, atol=1e-6)
-        assert predictions.tolist() == logits.argmax(1).tolist()
-
-
-def test_the_first_largest_value_of_a_column_is_found_ties_and_nan_included() -> None:
-    nan = float("nan")
-    columns = torch.tensor([[1.0, 5.0, 2.0, nan], [3.0, 5.0, 2.0, nan], [2.0, -1.0, 7.0, nan]])
-
-    assert first_largest(columns).tolist() == [1, 0, 2, 0]

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from flwr.app import Array, ArrayRecord, RecordDict
 
+from workers.engine.messages.flower import record_with
 from workers.engine.messages.message_keys import OBSERVED
 
 Tensors = dict[str, torch.Tensor]
@@ -58,10 +59,7 @@ class TensorArray(Array):
 
 
 def record_of(tensors: Mapping[str, torch.Tensor], row: int | None = None) -> ArrayRecord:
-    record = ArrayRecord()
-    for name, tensor in tensors.items():
-        record[name] = TensorArray(tensor, row)
-    return record
+    return record_with(ArrayRecord, {name: TensorArray(tensor, row) for name, tensor in tensors.items()})
 
 
 def tensors_of(record: ArrayRecord, device: torch.device | None = None) -> Tensors:

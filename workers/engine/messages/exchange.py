@@ -10,6 +10,7 @@ import torch
 from flwr.app import ArrayRecord, ConfigRecord, Error, MetricRecord, RecordDict
 
 from workers.engine.messages.arrays import Tensors, record_of, tensors_of
+from workers.engine.messages.flower import record_with
 from workers.engine.messages.message_keys import (
     ARRAYS,
     METRICS,
@@ -84,19 +85,22 @@ def reply_contents(outcomes: Sequence[Outcome]) -> dict[int, RecordDict]:
 
 def reply_content(rows: Sequence[tuple[Outcome, int]]) -> RecordDict:
     """The loss is the mean over the client's tasks, its steps are added up."""
-    records: dict[str, ArrayRecord] = {}
+    records: dict[str, ArrayRecord | MetricRecord] = {}
     metrics: dict[str, Any] = {
         SAMPLES: rows[0][0].samples[rows[0][1]],
         TRAIN_LOSS: sum(outcome.losses[row] for outcome, row in rows) / len(rows),
         STEPS: sum(outcome.steps[row] for outcome, row in rows),
     }
+    counted = len(metrics)
     for outcome, row in rows:
         model = {} if outcome.reply_name is None else {outcome.reply_name: outcome.model}
         for name, tensors in {**model, **outcome.contribution.arrays}.items():
             records[task_record(outcome.tasks[row], name)] = record_of(tensors, row)
         for name, values in outcome.contribution.metrics.items():
             metrics[task_record(outcome.tasks[row], name)] = values[row]
-    return RecordDict({**records, METRICS: MetricRecord(metrics)})
+    # What a strategy adds may be of any type: Flower says so where it is of none that a record takes.
+    records[METRICS] = record_with(MetricRecord, metrics) if len(metrics) == counted else MetricRecord(metrics)
+    return record_with(RecordDict, records)
 
 
 def dropped_out_error() -> Error:

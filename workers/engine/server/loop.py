@@ -6,7 +6,7 @@ because `Strategy.start` cannot go on from a checkpoint. Which grid is behind it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter, process_time
@@ -24,6 +24,7 @@ from workers.engine.messages.exchange import DROPPED_OUT
 from workers.engine.messages.message_keys import METRICS, SAMPLES, STEPS, TRAIN_LOSS
 from workers.engine.records import RoundRecord
 from workers.engine.server.attributes import AttributeWatch, unchanged_attributes_on_error
+from workers.engine.server.averaging import Averaging
 from workers.engine.server.fine_tuning import FineTuner
 from workers.engine.server.generators import AGGREGATING, CONFIGURING, keyed_generators
 from workers.engine.server.method import Method
@@ -119,7 +120,7 @@ class ServerLoop:
         with self.unchanged_on_error():
             own_metrics: dict[str, float] = {} if self.selector is None else self.selector.select(number, old)
             sent = SentModel(old) if self.compression is None else self.compression.compress_model(number, old)
-            with keyed_generators(self.spec.seed, number, CONFIGURING):
+            with self.generators(number, CONFIGURING):
                 requests = list(server.configure_train(number, record_of(sent.model), ConfigRecord(), self.grid))  # type: ignore[arg-type]
             replies = self.grid.send_and_receive(requests)
             raise_client_errors(number, replies)
@@ -130,7 +131,7 @@ class ServerLoop:
             if self.adversary is not None:
                 own_metrics |= self.adversary.poison_replies(number, requests, replies, self.grid.client)
             times.append(perf_counter())
-            with keyed_generators(self.spec.seed, number, AGGREGATING):
+            with self.generators(number, AGGREGATING):
                 arrays, reported = server.aggregate_train(number, replies)
             model = old if arrays is None else sent.with_rest(self.next_model(number, sent.model, arrays))
             clients = {self.grid.client(reply.metadata.src_node_id): client_values(reply) for reply in replies}
@@ -162,6 +163,11 @@ class ServerLoop:
             for watch in self.watches:
                 stack.enter_context(unchanged_attributes_on_error(watch.owner))
             yield
+
+    def generators(self, number: int, step: int) -> AbstractContextManager[None]:
+        """What the server draws from; the plain mean draws nothing, and seeding takes a tenth of a short round."""
+        is_plain = type(self.method.server) is Averaging
+        return nullcontext() if is_plain else keyed_generators(self.spec.seed, number, step)
 
     def next_model(self, number: int, start: Tensors, arrays: ArrayRecord) -> Tensors:
         proposal = tensors_like(start, arrays)

@@ -6,6 +6,8 @@ stack of one client costs no more than plain matrices.
 
 Many steps are one call of TorchScript: gradient, what the strategy adds to it, and the optimizer's step, without
 Python in between. Threads that each train a stack would otherwise queue for Python's lock after every operation.
+
+On a CPU in float32 whole epochs are computed by `compiled_chain` instead; this serves accelerators and float64.
 """
 
 from __future__ import annotations
@@ -22,9 +24,6 @@ from torch import nn
 Chain = list[bool]
 """For each linear layer whether a ReLU follows it."""
 Gradients = tuple[torch.Tensor, list[torch.Tensor]]
-
-NARROW = 16
-"""Most values that come out of a layer whose product oneDNN computes faster."""
 
 compiled_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
 compile_lock = Lock()
@@ -130,28 +129,9 @@ def score_chain(
     chain: Chain, params: Sequence[torch.Tensor], x: torch.Tensor, y: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Each sample's loss and predicted class, by one model."""
-    rows, stacks = x.flatten(1), [param.unsqueeze(0) for param in params]
-    if len(params[1]) <= NARROW and takes_narrow_products(rows):
-        # oneDNN needs a third of the time that BLAS takes for so few columns.
-        first = torch.ops.mkldnn._linear_pointwise(rows, params[0], params[1], "none", [], "").t()
-        values = first.relu_() if chain[0] else first
-        logits = forward(chain[1:], stacks[2:], values.t()[None])[-1][0].contiguous()
-    else:
-        logits = forward(chain, stacks, rows[None])[-1][0]
+    logits = forward(chain, [param.unsqueeze(0) for param in params], x.flatten(1)[None])[-1][0]
     losses = torch.log_softmax(logits, 0).gather(0, y.unsqueeze(0))[0].neg_()
-    return losses, first_largest(logits) if len(logits) <= NARROW else logits.max(0).indices
-
-
-def first_largest(columns: torch.Tensor) -> torch.Tensor:
-    """`argmax(0)` without a branch for every value, which a processor guesses wrong; 0 for a column of NaN."""
-    count = len(columns)
-    places = torch.arange(count, 0, -1, dtype=torch.uint8, device=columns.device).unsqueeze(1)
-    last = (columns == columns.amax(0)).to(torch.uint8).mul_(places).amax(0)
-    return (count - last.long()).remainder_(count)
-
-
-def takes_narrow_products(x: torch.Tensor) -> bool:
-    return x.device.type == "cpu" and x.dtype == torch.float32 and torch._C._has_mkldnn
+    return losses, logits.max(0).indices
 
 
 def for_device(device: torch.device, function: Callable[..., Any]) -> Callable[..., Any]:

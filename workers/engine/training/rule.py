@@ -15,7 +15,12 @@ from workers.engine.training.optimizer import StackedOptimizer
 from workers.engine.training.schedule import Rows
 
 CLIENT_PREFIX = "client/"
-OVERRIDES = {"changes_losses": "losses", "changes_gradients": "gradient", "changes_steps": "stepped"}
+OVERRIDES = {
+    "changes_losses": "losses",
+    "changes_gradients": "gradient",
+    "changes_steps": "stepped",
+    "changes_targets": "targets",
+}
 """Flags of a local rule, and the methods that they belong to."""
 Part = Literal["train", "validation"]
 
@@ -151,13 +156,14 @@ class Contribution:
 class LocalRule:
     """Plain local training. A strategy overrides what differs; state between rounds goes into `work.store`.
 
-    `changes_losses`, `changes_gradients` and `changes_steps` are true for a class that overrides `losses`, `gradient`
-    or `stepped`, unless the class, one derived from it or the instance says otherwise.
+    `changes_losses`, `changes_gradients`, `changes_steps` and `changes_targets` are true for a class that overrides
+    `losses`, `gradient`, `stepped` or `targets`, unless the class, one derived from it or the instance says otherwise.
     """
 
     changes_losses: bool = False
     changes_gradients: bool = False
     changes_steps: bool = False
+    changes_targets: bool = False
     full_batch: bool = False
     """One step along the gradient over all samples of a client, in place of epochs of batches."""
     personal: LocalRule | None = None
@@ -177,7 +183,7 @@ class LocalRule:
         return Terms()
 
     def targets(self, work: LocalWork, rows: Rows, labels: torch.Tensor) -> torch.Tensor:
-        """The labels these rows learn."""
+        """The labels these rows learn, each sample by its own; nothing may follow where `changes_targets` is false."""
         return labels
 
     def losses(self, work: LocalWork, predictions: Predictions) -> torch.Tensor:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +31,22 @@ class Batch:
     labels: torch.Tensor
     counts: torch.Tensor
     weights: torch.Tensor | None
+
+
+class Layout(NamedTuple):
+    """Where a schedule's batches are, for whoever takes them one client after the other; clients are sorted by steps.
+
+    Step t of a client is batch w of epoch e, where e, w = divmod(t, per_epoch): the places in `order` from
+    `e * strides + offsets + w * batch_size` on, to the end of its `sizes` samples at most.
+    """
+
+    order: np.ndarray
+    offsets: np.ndarray
+    strides: np.ndarray
+    sizes: np.ndarray
+    per_epoch: np.ndarray
+    steps: np.ndarray
+    batch_size: int
 
 
 class Schedule:
@@ -71,6 +88,21 @@ class Schedule:
             self.offsets, self.strides = np.cumsum(passes * self.sizes) - passes * self.sizes, self.sizes
             self.order = shuffle_passes(samples, self.sizes, keys, passes)
         self.by_steps = np.argsort(-self.steps, kind="stable")
+
+    @property
+    def layout(self) -> Layout:
+        """Of a padded schedule: nobody's last batch of one sample has joined another."""
+        assert self.padded
+        rows = self.by_steps
+        return Layout(
+            self.order,
+            self.offsets[rows],
+            self.strides[rows],
+            self.sizes[rows],
+            self.per_epoch[rows],
+            self.steps[rows],
+            self.batch_size,
+        )
 
     def batches(self) -> Iterator[Batch]:
         return self.batches_until(self.steps)

@@ -15,13 +15,14 @@ from workers.engine.clients import ClientData
 from workers.engine.messages.arrays import Tensors
 from workers.engine.training.augmentation import Augmentation, make_augmentation
 from workers.engine.training.chain import Chain, ChainState, Gradients, Update, train_chain
+from workers.engine.training.compiled_chain import compiled_training, is_compiled
 from workers.engine.training.convolutions import Convolutions, channels_last, train_convolutions
 from workers.engine.training.dropout import step_offset
 from workers.engine.training.losses import mean_losses
 from workers.engine.training.network import LossFunction, Network, stacked_gradients
 from workers.engine.training.optimizer import StackedOptimizer, State
 from workers.engine.training.rule import ClientStore, Contribution, LocalRule, LocalStep, LocalWork, Part, Predictions
-from workers.engine.training.schedule import Batch, Rows, Schedule
+from workers.engine.training.schedule import Batch, Layout, Rows, Schedule
 from workers.errors import StopRequested
 from workers.spec import RunSpec
 from workers.streams import client_keys
@@ -192,6 +193,8 @@ class Trainer:
 
     def run_steps(self, work: LocalWork, schedule: Schedule) -> torch.Tensor:
         """All steps; returns the sum of each client's losses over its steps."""
+        if self.written_out is not None and self.network.chain is not None and is_compiled(self.samples.x):
+            return self.run_compiled(self.network.chain, self.written_out, work, schedule)
         params = list(work.params.values())
         state = self.optimizer.new_state(params)
         if self.spec.local.keep_optimizer:
@@ -248,6 +251,33 @@ class Trainer:
         train = partial(train_chain, chain, self.chain_state(work, first, second, losses))
         values = sum(stack.numel() for stack in work.params.values())
         self.run_stretches(work, schedule, train, max(1, STRETCH // (values * self.spec.local.batch_size)))
+
+    def run_compiled(self, chain: Chain, update: Update, work: LocalWork, schedule: Schedule) -> torch.Tensor:
+        losses, layout = torch.zeros(len(work.clients)), schedule.layout
+        state = self.chain_state(work, [], [], losses)
+        labels = self.labels_of(work, layout)
+        training = compiled_training(chain, state, update, self.samples.x, labels, layout, self.class_weights)
+        values = sum(stack.numel() for stack in state.params)
+        steps = max(1, STRETCH // (values * self.spec.local.batch_size))
+        longest = int(layout.steps.max(initial=0))
+        for first in range(0, longest, steps):
+            last = min(first + steps, longest)
+            self.raise_if_stopped(work, range(first, last))
+            training.advance(first, last)
+        training.write_into(state.params)
+        return losses
+
+    def labels_of(self, work: LocalWork, layout: Layout) -> torch.Tensor:
+        """What is learned of each sample of the layout, by whoever has it."""
+        labels = self.samples.y[torch.from_numpy(layout.order)]
+        if not self.rule.changes_targets:
+            return labels
+        for row in range(len(work.clients)):
+            passes = range(-(-int(layout.steps[row]) // max(1, int(layout.per_epoch[row]))))
+            for start in (int(layout.offsets[row]) + number * int(layout.strides[row]) for number in passes):
+                own = labels[None, start : start + int(layout.sizes[row])]
+                own.copy_(self.rule.targets(work, slice(row, row + 1), own))
+        return labels
 
     def run_convolutions(
         self, convolutions: Convolutions, work: LocalWork, losses: torch.Tensor, schedule: Schedule
@@ -314,9 +344,14 @@ class Trainer:
     def until_stopped(self, work: LocalWork, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Asks before each batch whether to stop."""
         for batch in batches:
-            if self.stop is not None and self.stop():
-                raise StopRequested(f"Stopped in round {work.round}, at local step {batch.step + 1}.")
+            self.raise_if_stopped(work, [batch.step])
             yield batch
+
+    def raise_if_stopped(self, work: LocalWork, steps: Iterable[int]) -> None:
+        """Asked before each of these steps."""
+        for step in steps if self.stop is not None else ():
+            if self.stop is not None and self.stop():
+                raise StopRequested(f"Stopped in round {work.round}, at local step {step + 1}.")
 
     def full_gradient(self, work: LocalWork, schedule: Schedule) -> Tensors:
         """Each client's gradient at the anchor over all its samples; batch statistics stay as they are."""
