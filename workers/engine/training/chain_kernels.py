@@ -72,6 +72,14 @@ class Writer:
     def store(self, value: ir.Value, address: ir.Value) -> None:
         self.builder.store(value, self.builder.inttoptr(address, value.type.as_pointer())).align = FLOAT_BYTES
 
+    def prefetch(self, address: ir.Value) -> None:
+        """Nothing happens where there is nothing to read."""
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
+        read, keep, data = (ir.Constant(flag, number) for number in (0, 3, 1))
+        self.builder.call(function, [self.builder.inttoptr(address, byte), read, keep, data])
+
     def repeat(self, value: ir.Value) -> ir.Value:
         first = self.builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
         return self.shuffle(first, first, [0] * LANES)
@@ -216,6 +224,7 @@ def write_dot_tile(writer: Writer, rows: int, columns: int, arguments: Sequence[
         results = []
         for row in range(rows):
             down = writer.load(writer.address(left_at, row, left_row))
+            writer.prefetch(writer.address(left_at, rows + row, left_row))
             own = sums[row * columns : (row + 1) * columns]
             results += [writer.multiply_add(down, each, sum_) for each, sum_ in zip(across, own, strict=True)]
         return [builder.add(left_at, width), builder.add(right_at, width), *results]
