@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 
 from django.urls import get_resolver
+
+ARENA_MAX, ARENAS = -8, 2
+"""An option of glibc's `mallopt`, and how many pools of memory all threads share.
+
+With its own limit, eight a core, what one thread frees is of no use to the others: a web process that twenty people
+read from grew by a sixth in half an hour.
+"""
 
 
 def prepare_to_serve() -> None:
@@ -13,7 +21,14 @@ def prepare_to_serve() -> None:
     That stays, and a page of a large study makes a hundred thousand objects that live as long as it: the collector
     need not walk over either again and again.
     """
+    share_memory_among_threads()
     get_resolver().url_patterns  # noqa: B018
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
+
+
+def share_memory_among_threads() -> None:
+    c_library = ctypes.CDLL(None)
+    if hasattr(c_library, "mallopt"):
+        c_library.mallopt(ARENA_MAX, ARENAS)
