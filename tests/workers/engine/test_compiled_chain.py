@@ -223,31 +223,48 @@ def test_exponentials_are_right_to_two_in_ten_million() -> None:
     assert bool(np.isnan(special[3]))
 
 
+def dots_differ_by(kernels: ModuleType, rows: int, columns: int, floats: int) -> float:
+    generator = np.random.default_rng(7)
+    left = generator.standard_normal((rows, floats)).astype(np.float32)
+    right = generator.standard_normal((columns, floats)).astype(np.float32)
+    into = np.full((rows, columns), np.nan, np.float32)
+    addresses = into.ctypes.data, columns, left.ctypes.data, floats, rows, right.ctypes.data
+    kernels.dots(*addresses, floats, columns, floats)
+    return float(np.abs(into - left.astype(np.float64) @ right.T).max())
+
+
+def outer_differs_by(kernels: ModuleType, rows: int, count: int, floats: int, factor: float) -> float:
+    generator = np.random.default_rng(8)
+    left = generator.standard_normal((count, rows)).astype(np.float32)
+    right = generator.standard_normal((count, floats)).astype(np.float32)
+    before = np.full((rows, floats), np.nan if factor == 0 else 2, np.float32)
+    into = before.copy()
+    addresses = into.ctypes.data, floats, rows, left.ctypes.data, 1, rows, right.ctypes.data
+    kernels.outer(*addresses, floats, count, floats, np.float32(factor))
+    expected = left.T.astype(np.float64) @ right + (factor * before if factor else 0)
+    return float(np.abs(into - expected).max())
+
+
 def products_differ_by(kernels: ModuleType) -> float:
     """How far the two products are from NumPy's, for every size around those of tiles and vectors."""
-    lanes, worst = kernels.LANES, 0.0
-    generator = np.random.default_rng(7)
-    for rows in range(1, 20):
-        for columns in (1, 2, 3, 5, 6, 11):
-            left = generator.standard_normal((rows, 2 * lanes)).astype(np.float32)
-            right = generator.standard_normal((columns, 2 * lanes)).astype(np.float32)
-            into = np.full((rows, columns), np.nan, np.float32)
-            kernels.dots(into.ctypes.data, columns, left.ctypes.data, 2 * lanes, rows, right.ctypes.data, 2 * lanes, columns, 2 * lanes)  # fmt: skip  # noqa: E501
-            worst = max(worst, float(np.abs(into - left @ right.T).max()))
-        for vectors in (1, 2, 3):
-            left = generator.standard_normal((7, rows)).astype(np.float32)
-            right = generator.standard_normal((7, vectors * lanes)).astype(np.float32)
-            for factor in (0.0, 0.5):
-                before = np.full((rows, vectors * lanes), np.nan if factor == 0 else 2, np.float32)
-                into = before.copy()
-                kernels.outer(into.ctypes.data, vectors * lanes, rows, left.ctypes.data, 1, rows, right.ctypes.data, vectors * lanes, 7, vectors * lanes, factor)  # fmt: skip  # noqa: E501
-                expected = left.T @ right + (factor * before if factor else 0)
-                worst = max(worst, float(np.abs(into - expected).max()))
-    return worst
+    lanes, rows = kernels.LANES, range(1, 20)
+    differences = [
+        *(dots_differ_by(kernels, each, columns, 2 * lanes) for each in rows for columns in (1, 2, 3, 5, 6, 11)),
+        *(outer_differs_by(kernels, each, 7, vectors * lanes, 0.0) for each in rows for vectors in (1, 2, 3)),
+        *(outer_differs_by(kernels, each, 7, vectors * lanes, 0.5) for each in rows for vectors in (1, 2, 3)),
+    ]
+    return float(np.max(differences))
 
 
 def test_products_of_any_size_equal_numpys() -> None:
     assert products_differ_by(chain_kernels) < 2e-5
+
+
+def test_products_that_do_not_fit_into_a_cache_are_made_of_pieces() -> None:
+    """More than 2^18 bytes, which end within a piece of 512 floats and of 64 rows."""
+    assert dots_differ_by(chain_kernels, 9, 70, 1040) < 2e-4
+    assert outer_differs_by(chain_kernels, 11, 130, 1040, 0.0) < 1e-4
+    assert outer_differs_by(chain_kernels, 260, 3, 1040, 0.5) < 1e-4
 
 
 def test_products_for_processors_with_shorter_vectors_equal_numpys_too(monkeypatch: pytest.MonkeyPatch) -> None:

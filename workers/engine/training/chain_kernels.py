@@ -198,9 +198,12 @@ def read_scaled(writer: Writer, places: Sequence[ir.Value], factor: ir.Value) ->
 
 
 def define_dot_tile(  # type: ignore[no-untyped-def]
-    typingctx, rows, columns, into, into_row, left, left_row, right, right_row, vectors
+    typingctx, rows, columns, into, into_row, left, left_row, right, right_row, vectors, keep
 ):
-    """`into[m, n] = sum over k of left[m, k] * right[n, k]` for so many m and n, where k has `vectors` vectors."""
+    """`into[m, n] = keep * into[m, n] + sum over k of left[m, k] * right[n, k]` for so many m and n.
+
+    k has `vectors` vectors; `keep` is 0 or 1, and with 0 `into` is not read.
+    """
 
     def write(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Sequence[ir.Value]) -> Any:
         writer, (most_rows, most_columns) = Writer(builder), SIZES.dots
@@ -208,14 +211,14 @@ def define_dot_tile(  # type: ignore[no-untyped-def]
         by_size(builder, sizes, arguments[:2], lambda r, c: write_dot_tile(writer, r, c, arguments[2:]))
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 9), write
+    return types.void(*[types.int64] * 10), write
 
 
 dot_tile: Any = intrinsic(define_dot_tile)
 
 
 def write_dot_tile(writer: Writer, rows: int, columns: int, arguments: Sequence[ir.Value]) -> None:
-    into, into_row, left, left_row, right, right_row, vectors = arguments
+    into, into_row, left, left_row, right, right_row, vectors, keep = arguments
     builder, width = writer.builder, integer(LANES * FLOAT_BYTES)
 
     def add(values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -231,9 +234,25 @@ def write_dot_tile(writer: Writer, rows: int, columns: int, arguments: Sequence[
 
     zeros = [same_floats(0.0)] * (rows * columns)
     _, _, *sums = writer.repeat_times(vectors, [left, right, *zeros], add)
-    for at, total in enumerate(totals(writer, sums)):
-        row, column = divmod(at, columns)
-        writer.store(total, builder.add(writer.address(into, row, into_row), integer(column * FLOAT_BYTES)))
+    results = totals(writer, sums)
+    places = [
+        builder.add(writer.address(into, row, into_row), integer(column * FLOAT_BYTES))
+        for row in range(rows)
+        for column in range(columns)
+    ]
+    summed, adding = builder.block, builder.append_basic_block("adding")
+    ready = builder.append_basic_block("ready")
+    builder.cbranch(builder.icmp_signed("==", keep, integer(0)), ready, adding)
+    builder.position_at_end(adding)
+    added = [builder.fadd(writer.load(place, FLOAT), each) for place, each in zip(places, results, strict=True)]
+    builder.branch(ready)
+    builder.position_at_end(ready)
+    values = [builder.phi(FLOAT) for _ in places]
+    for value, alone, more in zip(values, results, added, strict=True):
+        value.add_incoming(alone, summed)
+        value.add_incoming(more, adding)
+    for value, place in zip(values, places, strict=True):
+        writer.store(value, place)
 
 
 def totals(writer: Writer, sums: Sequence[ir.Value]) -> list[ir.Value]:
@@ -327,6 +346,8 @@ ROWS, VECTORS = SIZES.rows, SIZES.vectors
 DOT_ROWS, DOT_COLUMNS = SIZES.dots
 BLOCK = 64
 """Samples that are scored at once: what is between their layers stays in the cache."""
+CACHE, PIECE, PIECE_ROWS = 2**18, 512, 64
+"""Bytes of a matrix that stays in a core's cache beside others, and what one that is larger is cut into."""
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -405,7 +426,7 @@ def whole(numbers: list[int]) -> np.ndarray:
 
 
 @compiled
-def outer(
+def outer_piece(
     into: int,
     into_row: int,
     rows: int,
@@ -418,7 +439,6 @@ def outer(
     floats: int,
     factor: float,
 ) -> None:
-    """As `outer_tile`, of any size; steps in floats."""
     tiles = -(-rows // ROWS)
     vectors = floats // LANES
     for vector in range(0, vectors, VECTORS):
@@ -442,27 +462,113 @@ def outer(
 
 
 @compiled
+def outer(
+    into: int,
+    into_row: int,
+    rows: int,
+    left: int,
+    left_row: int,
+    left_step: int,
+    right: int,
+    right_row: int,
+    count: int,
+    floats: int,
+    factor: float,
+) -> None:
+    """As `outer_tile`, of any size; steps in floats.
+
+    What is small stays in the cache, and a strip of `right` serves all rows. Of what is not, pieces are gone through.
+    """
+    if 4 * max(rows, count) * floats <= CACHE:
+        outer_piece(into, into_row, rows, left, left_row, left_step, right, right_row, count, floats, factor)
+        return
+    for first in range(0, count, PIECE_ROWS):
+        own_factor = factor if first == 0 else np.float32(1)
+        some = min(PIECE_ROWS, count - first)
+        own_left, own_right = left + 4 * first * left_step, right + 4 * first * right_row
+        for begin in range(0, floats, PIECE):
+            width = min(PIECE, floats - begin)
+            for row in range(0, rows, ROWS):
+                outer_piece(
+                    into + 4 * (row * into_row + begin),
+                    into_row,
+                    min(ROWS, rows - row),
+                    own_left + 4 * row * left_row,
+                    left_row,
+                    left_step,
+                    own_right + 4 * begin,
+                    right_row,
+                    some,
+                    width,
+                    own_factor,
+                )
+
+
+@compiled
 def dots(
     into: int, into_row: int, left: int, left_row: int, rows: int, right: int, right_row: int, columns: int, floats: int
 ) -> None:
-    """As `dot_tile`, of any size; steps in floats."""
+    """As `dot_tile`, of any size; steps in floats.
+
+    Where `right` is small it stays in the cache while rows of `left` pass. Otherwise it passes once, in pieces.
+    """
     row_tiles, column_tiles = -(-rows // DOT_ROWS), -(-columns // DOT_COLUMNS)
-    for row_tile in range(row_tiles):
-        row = rows * row_tile // row_tiles
-        height = rows * (row_tile + 1) // row_tiles - row
-        for column_tile in range(column_tiles):
-            column = columns * column_tile // column_tiles
-            dot_tile(
-                height,
-                columns * (column_tile + 1) // column_tiles - column,
-                into + 4 * (row * into_row + column),
-                4 * into_row,
-                left + 4 * row * left_row,
-                4 * left_row,
-                right + 4 * column * right_row,
-                4 * right_row,
-                floats // LANES,
+    if 4 * columns * floats <= CACHE:
+        for tile in range(row_tiles * column_tiles):
+            row_tile, column_tile = tile // column_tiles, tile % column_tiles
+            dots_piece(
+                into, into_row, left, left_row, rows, right, right_row, columns, row_tile, column_tile, floats, 0
             )
+        return
+    for begin in range(0, floats, PIECE):
+        for tile in range(row_tiles * column_tiles):
+            row_tile, column_tile = tile % row_tiles, tile // row_tiles
+            dots_piece(
+                into,
+                into_row,
+                left + 4 * begin,
+                left_row,
+                rows,
+                right + 4 * begin,
+                right_row,
+                columns,
+                row_tile,
+                column_tile,
+                min(PIECE, floats - begin),
+                begin,
+            )
+
+
+@compiled
+def dots_piece(
+    into: int,
+    into_row: int,
+    left: int,
+    left_row: int,
+    rows: int,
+    right: int,
+    right_row: int,
+    columns: int,
+    row_tile: int,
+    column_tile: int,
+    floats: int,
+    before: int,
+) -> None:
+    """One tile of all; it is added to what is there already of the floats `before` it."""
+    row_tiles, column_tiles = -(-rows // DOT_ROWS), -(-columns // DOT_COLUMNS)
+    row, column = rows * row_tile // row_tiles, columns * column_tile // column_tiles
+    dot_tile(
+        rows * (row_tile + 1) // row_tiles - row,
+        columns * (column_tile + 1) // column_tiles - column,
+        into + 4 * (row * into_row + column),
+        4 * into_row,
+        left + 4 * row * left_row,
+        4 * left_row,
+        right + 4 * column * right_row,
+        4 * right_row,
+        floats // LANES,
+        min(before, 1),
+    )
 
 
 @compiled
@@ -561,6 +667,14 @@ def new_values(layers: Layers, samples: int) -> list[np.ndarray]:
 
 
 @compiled
+def largest(numbers: np.ndarray) -> int:
+    most = 0
+    for at in range(len(numbers)):
+        most = max(most, numbers[at])
+    return most
+
+
+@compiled
 def widest(values: list[np.ndarray]) -> int:
     most = 0
     for each in values:
@@ -595,11 +709,12 @@ def train(
     start, term, step_term = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size, np.float32)
     if numbers.pull != 0:
         pad(layers, anchor, start)
-    lanes = -(-most // LANES) * LANES
-    inputs = np.zeros((most, layers.strides[0]), np.float32)
-    values, errors = new_values(layers, most), new_values(layers, most)
-    scaled = np.zeros((most, widest(values)), np.float32)
-    labels, shares = np.zeros(most, np.int64), np.zeros(most, np.float32)
+    room = min(most, largest(batches.sizes))
+    lanes = -(-room // LANES) * LANES
+    inputs = np.zeros((room, layers.strides[0]), np.float32)
+    values, errors = new_values(layers, room), new_values(layers, room)
+    scaled = np.zeros((room, widest(values)), np.float32)
+    labels, shares = np.zeros(room, np.int64), np.zeros(room, np.float32)
     columns, highest = np.zeros((classes, lanes), np.float32), np.zeros(lanes, np.float32)
     sums, sample_losses = np.zeros(lanes, np.float32), np.zeros(lanes, np.float32)
     for row in range(len(params)):
