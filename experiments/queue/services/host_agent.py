@@ -32,6 +32,8 @@ WAITING_SECONDS = 0.05
 IDLE_SECONDS = 10.0
 """A call that waits longer opens a further connection, which is closed when it had nothing to do for so long."""
 LEAVING_SECONDS = 0.5
+REFUSED_SECONDS = 0.1
+"""Between two tries to let a worker in where the first failed."""
 SERVICES: frozenset[Callable[..., Any]] = frozenset(
     {
         *(claim.run_claim, claim.runs_claim_ahead),
@@ -176,19 +178,29 @@ class HostAgent:
         self.lanes.add()
         self.address.unlink(missing_ok=True)
         with Listener(str(self.address), "AF_UNIX", MOST_CLIENTS) as listener:
-            Thread(target=self.accept, args=[listener], daemon=True).start()
+            closed = Event()
+            accepting = Thread(target=self.accept, args=[listener, closed], daemon=True)
+            accepting.start()
             stop.wait()
             alone_since = time.monotonic()
             while time.monotonic() - alone_since < LEAVING_SECONDS:
                 time.sleep(0.05)
                 if self.clients:
                     alone_since = time.monotonic()
+            closed.set()
+            with suppress(OSError):
+                Client(str(self.address), "AF_UNIX").close()  # so that nobody waits for the next worker any more
+                accepting.join()
         self.lanes.close()
 
-    def accept(self, listener: Listener) -> None:
-        while True:
-            with suppress(OSError, EOFError):
-                Thread(target=self.serve, args=[listener.accept()], daemon=True).start()
+    def accept(self, listener: Listener, closed: Event) -> None:
+        while not closed.is_set():
+            try:
+                worker = listener.accept()
+            except (OSError, EOFError):  # it left while it was let in, or there are no descriptors left
+                closed.wait(REFUSED_SECONDS)
+                continue
+            Thread(target=self.serve, args=[worker], daemon=True).start()
 
     def serve(self, worker: Connection[Any, Any]) -> None:
         with self.lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,17 @@ def agent(address: Path, connections: int = 1) -> Iterator[AgentClient]:
         stop.set()
         thread.join(20)
         assert not thread.is_alive()
+
+
+def test_an_agent_that_has_left_leaves_no_thread_behind(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    with agent(tmp_path / "agent") as client:
+        client.perform([partial(worker_enlist, name="one@here", host="here", device="cpu", threads=1)])
+        assert len(set(threading.enumerate()) - before) >= 3
+    deadline = time.monotonic() + 10
+    while set(threading.enumerate()) - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert set(threading.enumerate()) - before == set()
 
 
 @pytest.fixture
