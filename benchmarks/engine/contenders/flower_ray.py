@@ -57,11 +57,12 @@ def main(work: Task) -> None:
         )
 
     resources = {"num_cpus": 2 // work.processes, "num_gpus": 0.0}
+    own_ray = {"address": "local", "num_cpus": 2, "include_dashboard": False}
     run_simulation(
         server,
         app,
         work.shape.clients,
-        backend_config={"client_resources": resources, "init_args": {"num_cpus": 2, "include_dashboard": False}},
+        backend_config={"client_resources": resources, "init_args": own_ray},
     )
     clock.report(work.out)
 

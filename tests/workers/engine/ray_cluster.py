@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from ray._common.utils import get_default_ray_temp_dir
 
 from workers import TELEMETRY_OFF
 from workers.engine import simulate
@@ -97,6 +98,14 @@ def second_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nod
     finally:
         for node in reversed(nodes):
             node.stop()
+        forget_cluster(address)
+
+
+def forget_cluster(address: str) -> None:
+    """Where Ray on this machine would look for it, and for ever wait."""
+    known = Path(get_default_ray_temp_dir()) / "ray_current_cluster"
+    if known.exists() and known.read_text().strip() == address:
+        known.unlink()
 
 
 def test_two_nodes_compute_what_one_process_computes(second_node: Node) -> None:
