@@ -134,6 +134,7 @@ PAGES: dict[str, Row] = {
     "run-action retry": manage("/runs/{failed}/retry"),
     "run-action restart": manage("/runs/{failed}/restart"),
     "imports": launch("/imports"),
+    "import-parquet": post("login login 403 422 422 422", "/imports/parquet"),
     "import-undo": post("login login 302 302 302+ 302+", "/imports/{imported}/undo"),
     "queue": read("/queue"),
     "queue-runs cancel": manage("/queue/runs/cancel", run="{queued}"),
