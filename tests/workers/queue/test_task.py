@@ -43,14 +43,14 @@ def test_a_study_runs_and_its_numbers_equal_the_engines(live_platform: LivePlatf
 
 
 def test_a_killed_runner_is_retried_and_every_round_is_there_once(live_platform: LivePlatform, owner: User) -> None:
-    study = study_launch(owner=owner, name="Killed", blocks=[block(rounds=100, local={"epochs": 2})])
+    study = study_launch(owner=owner, name="Killed", blocks=[block(rounds=400, local={"epochs": 2})])
     run = study.runs.get()
     eventually(lambda: far_enough(run.pk, 12))
     os.kill(runner_of(live_platform), signal.SIGKILL)
     eventually(lambda: state_of(run.pk) == RunState.DONE)
     run.refresh_from_db()
     assert stored(run.pk) == expected(undisturbed(run))
-    assert Round.objects.filter(run=run).count() == 101
+    assert Round.objects.filter(run=run).count() == 401
     first, second = run.attempts.all()
     assert (first.outcome, second.outcome) == (Outcome.CRASHED, Outcome.DONE)
     assert "was killed by SIGKILL" in first.reason
